@@ -1,0 +1,1 @@
+"""The one seam behind which agents answer: language models through litellm, and commands."""

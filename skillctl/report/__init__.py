@@ -1,0 +1,1 @@
+"""Results rendered as text, Markdown or JSON; nothing here prints."""

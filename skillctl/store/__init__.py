@@ -1,0 +1,1 @@
+"""Files and git: everything that is read from or written to disk."""
