@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NewType
 
 ModeId = NewType("ModeId", str)
@@ -12,8 +11,6 @@ SkillId = NewType("SkillId", str)
 AgentId = NewType("AgentId", str)
 
 SCHEMA_VERSION = 1
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +65,11 @@ class Profile:
 
     runs: int = 0
     cost: CostStats = field(default_factory=CostStats)
-    competence: Mapping[str, Competence] = _NOTHING
+    competence: Mapping[str, Competence] = field(default_factory=dict)
     signals: tuple[str, ...] = ()
     strengths: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = _NOTHING
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +116,10 @@ class Agent:
     capabilities: Capabilities = field(default_factory=Capabilities)
     api_base: str | None = None
     api_key_env: str | None = None
-    params: Mapping[str, Any] = _NOTHING
+    params: Mapping[str, Any] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     profiles: Mapping[ModeId, Profile] = field(default_factory=dict)
-    extra: Mapping[str, Any] = _NOTHING
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +152,7 @@ class Skill:
     indicators: tuple[Indicator, ...] = ()
     examples: tuple[str, ...] = ()
     origin: Origin | None = None
-    extra: Mapping[str, Any] = _NOTHING
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +172,7 @@ class Mode:
     id: ModeId
     description: str = ""
     insights: tuple[Insight, ...] = ()
-    extra: Mapping[str, Any] = _NOTHING
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +206,7 @@ class Settings:
     cost_weight: float = 0.0
     half_life: str | None = None
     orchestrator: OrchestratorSettings = field(default_factory=OrchestratorSettings)
-    extra: Mapping[str, Any] = _NOTHING
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +239,7 @@ class Handbook:
     modes: Mapping[ModeId, Mode] = field(default_factory=dict)
     skills: Mapping[ModeId, tuple[Skill, ...]] = field(default_factory=dict)
     agents: Mapping[AgentId, Agent] = field(default_factory=dict)
-    extra: Mapping[str, Any] = _NOTHING
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def default_mode(self) -> ModeId:
         """Return the mode of a query or trace that names none.

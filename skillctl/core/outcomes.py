@@ -1,0 +1,92 @@
+"""Outcomes of several agents on the same queries, as arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from skillctl.model.trace import Trace
+
+
+class Outcomes(NamedTuple):
+    """What n agents made of q queries in one mode.
+
+    Attributes:
+        query_ids: Length q, in order of first appearance.
+        texts: Length q.
+        tasks: Length q, ``None`` where a query has no label.
+        agents: Length n, in order of id.
+        success: Shape (q, n); mean of the verdicts of repeated trials, NaN where there is no verdict.
+        trials: Shape (q, n); number of verdicts.
+        cost_usd: Shape (q, n); mean known cost, NaN where none is known.
+    """
+
+    query_ids: tuple[str | int, ...]
+    texts: tuple[str, ...]
+    tasks: tuple[str | None, ...]
+    agents: tuple[str, ...]
+    success: NDArray[np.float64]
+    trials: NDArray[np.float64]
+    cost_usd: NDArray[np.float64]
+
+    def take(self, rows: NDArray[np.int64] | Sequence[int]) -> Outcomes:
+        """Return the outcomes of some queries, in the order given."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return Outcomes(
+            tuple(self.query_ids[row] for row in rows),
+            tuple(self.texts[row] for row in rows),
+            tuple(self.tasks[row] for row in rows),
+            self.agents,
+            self.success[rows],
+            self.trials[rows],
+            self.cost_usd[rows],
+        )
+
+
+def tabulate_outcomes(traces: Iterable[Trace], *, mode: str, default_mode: str) -> Outcomes:
+    """Return the outcomes of the traces of one mode; a trace that names no mode is in the default mode.
+
+    Ids are kept apart by type, as in the logs: 1 and "1" are two queries.
+    """
+    number: dict[tuple[type, str | int], int] = {}
+    texts: list[str] = []
+    tasks: list[str | None] = []
+    agents: dict[str, int] = {}
+    cells: list[tuple[int, int, float, float]] = []
+    for trace in traces:
+        if (trace.mode or default_mode) != mode:
+            continue
+        row = number.setdefault((type(trace.query_id), trace.query_id), len(number))
+        if row == len(texts):
+            texts.append(trace.query)
+            tasks.append(trace.task)
+        column = agents.setdefault(trace.agent, len(agents))
+        verdict = np.nan if trace.success is None or trace.error is not None else float(trace.success)
+        cells.append((row, column, verdict, np.nan if trace.cost_usd is None else trace.cost_usd))
+    order = sorted(agents)
+    rank = np.array([order.index(agent) for agent in agents], dtype=np.int64)
+    table = np.array(cells, dtype=np.float64).reshape(-1, 4)
+    rows, columns = table[:, 0].astype(np.int64), rank[table[:, 1].astype(np.int64)]
+    shape = (len(texts), len(order))
+    success, trials = _mean_by_cell(shape, rows, columns, table[:, 2])
+    cost, _ = _mean_by_cell(shape, rows, columns, table[:, 3])
+    ids = tuple(query_id for _, query_id in number)
+    return Outcomes(ids, tuple(texts), tuple(tasks), tuple(order), success, trials, cost)
+
+
+def _mean_by_cell(
+    shape: tuple[int, int], rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean of the known values of each cell, NaN where there are none, and their number."""
+    known = ~np.isnan(values)
+    total, count = np.zeros(shape), np.zeros(shape)
+    np.add.at(total, (rows[known], columns[known]), values[known])
+    np.add.at(count, (rows[known], columns[known]), 1.0)
+    mean = np.divide(total, count, out=np.full(shape, np.nan), where=count > 0)
+    return mean, count
