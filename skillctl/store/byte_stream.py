@@ -1,0 +1,81 @@
+"""The decompressed bytes of a file or of standard input, in bounded pieces."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+STDIN = "-"
+PIECE = 1 << 20  # bytes
+_PACKED_PIECE = 1 << 15  # damage costs what was packed with it, so it is fed in small pieces
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS  # zlib's way to say: expect the header and the checksum of gzip
+
+
+@contextmanager
+def open_binary(path: str) -> Iterator[BinaryIO]:
+    """Open a file for reading, or standard input for ``-``."""
+    if path == STDIN:
+        yield sys.stdin.buffer
+        return
+    with open(path, "rb") as file:  # noqa: PTH123 - paths arrive as the user's text
+        yield file
+
+
+def read_pieces(path: str, on_fault: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield the content in pieces of at most ``PIECE`` bytes, unpacked where it starts like gzip.
+
+    Args:
+        path: A file, or ``-``.
+        on_fault: Told in words when compressed data is damaged; what came before the damage was yielded.
+    """
+    with open_binary(path) as file:
+        head = file.read(_PACKED_PIECE)
+        if head.startswith(_GZIP_MAGIC):
+            yield from _unpack(file, head, on_fault)
+            return
+        while head:
+            yield head
+            head = file.read(_PACKED_PIECE)
+
+
+def _read(file: BinaryIO) -> bytes:
+    return file.read(PIECE)
+
+
+def _unpack(file: BinaryIO, data: bytes, on_fault: Callable[[str], None]) -> Iterator[bytes]:
+    """Unpack one gzip member after the other; zero bytes after a member are padding."""
+    while data:
+        member = zlib.decompressobj(_GZIP_WINDOW)
+        try:
+            yield from _unpack_member(file, member, data)
+        except zlib.error as error:
+            on_fault(f"the gzip data is damaged ({error}); what came before was used")
+            return
+        if not member.eof:
+            on_fault("the gzip data ends too early; what could be read was used")
+            return
+        data = _skip_padding(file, member.unused_data)
+        if data and not data.startswith(_GZIP_MAGIC[: len(data)]):
+            on_fault("something that is not gzip follows the gzip data; it was ignored")
+            return
+
+
+def _unpack_member(file: BinaryIO, member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    while data and not member.eof:
+        piece = member.decompress(data, PIECE)
+        if piece:
+            yield piece
+        data = member.unconsumed_tail or (b"" if member.eof else file.read(_PACKED_PIECE))
+
+
+def _skip_padding(file: BinaryIO, data: bytes) -> bytes:
+    data = data.lstrip(b"\0") or file.read(_PACKED_PIECE)
+    while data and not data.strip(b"\0"):
+        data = file.read(_PACKED_PIECE)
+    return data.lstrip(b"\0")

@@ -1,0 +1,243 @@
+"""JSON lines as people really write them: plain or gzip'd files and standard input, read in constant memory.
+
+Lines end at a line feed and nowhere else: U+2028, U+2029 and U+0085 are content.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import orjson
+
+from skillctl.model.problem import Problem
+from skillctl.store.byte_stream import read_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MAX_LINE = 64 << 20  # bytes; a longer line is a fault of the file, not a record
+_BOM = b"\xef\xbb\xbf"
+# A key whose colon does not follow at once; the quick test for duplicate keys does not see it.
+_SPACED_COLONS = (b" :", b"\t:", b"\r:")
+_CONTAINERS = frozenset({dict, list})
+
+
+class LineBatch(NamedTuple):
+    """Some complete lines of a file.
+
+    Attributes:
+        first_line: 1-based number of the first line.
+        offset: Decompressed bytes before the batch.
+        data: The bytes of the batch with their line feeds.
+        lines: Its lines without line feeds; empty where ``data`` is part of a line that is too long.
+        is_torn: Whether the batch is a last line that no line feed ends.
+    """
+
+    first_line: int
+    offset: int
+    data: bytes
+    lines: list[bytes]
+    is_torn: bool = False
+
+
+def read_batches(
+    path: str,
+    on_problem: Callable[[Problem], None],
+    *,
+    boundary: int = 0,
+    max_line: int = MAX_LINE,
+) -> Iterator[LineBatch]:
+    """Yield a file's lines in batches of about a megabyte.
+
+    Args:
+        path: A ``.jsonl`` or gzip'd file (told by its first bytes), or ``-`` for standard input.
+        on_problem: Told of damaged gzip data and of lines longer than ``max_line``.
+        boundary: A position, in decompressed bytes and at a line's end, where one batch ends and another starts.
+        max_line: Bytes of the longest line that is read.
+    """
+    splitter = _Splitter(path, on_problem, boundary, max_line)
+
+    def report(message: str) -> None:
+        on_problem(Problem(path, 0, "$", message))
+
+    for piece in read_pieces(path, report):
+        yield from splitter.feed(piece)
+    yield from splitter.finish()
+
+
+class _Splitter:
+    """Cuts pieces into batches of lines and knows where in the file it is."""
+
+    def __init__(self, path: str, on_problem: Callable[[Problem], None], boundary: int, max_line: int) -> None:
+        self._path = path
+        self._on_problem = on_problem
+        self._boundary = boundary
+        self._max_line = max_line
+        self._line = 1
+        self._offset = 0
+        self._rest: list[bytes] = []  # pieces of a line that has not ended yet
+        self._rest_size = 0
+        self._is_skipping = False  # within a line that is too long
+
+    def feed(self, piece: bytes) -> Iterator[LineBatch]:
+        """Yield the batches that ``piece`` completes."""
+        distance = self._boundary - self._offset - self._rest_size
+        if 0 < distance < len(piece):
+            yield from self._feed(piece[:distance])
+            piece = piece[distance:]
+        yield from self._feed(piece)
+
+    def finish(self) -> Iterator[LineBatch]:
+        """Yield the last line where no line feed ends it."""
+        rest = b"".join(self._rest)
+        if rest:
+            yield LineBatch(self._line, self._offset, rest, [rest], is_torn=True)
+
+    def _feed(self, piece: bytes) -> Iterator[LineBatch]:
+        end = piece.rfind(b"\n") + 1
+        if self._is_skipping and end:
+            first = piece.index(b"\n") + 1
+            yield self._drop(piece[:first])
+            self._is_skipping = False
+            self._line += 1
+            yield from self._feed(piece[first:])
+            return
+        if end:
+            data = b"".join([*self._rest, piece[:end]])
+            self._rest, self._rest_size = [], 0
+            yield self._take(data)
+        yield from self._keep(piece[end:])
+
+    def _keep(self, rest: bytes) -> Iterator[LineBatch]:
+        if self._is_skipping:
+            yield self._drop(rest)
+            return
+        if rest:
+            self._rest.append(rest)
+            self._rest_size += len(rest)
+        if self._rest_size > self._max_line:
+            message = f"the line is longer than {self._max_line} bytes; it was ignored"
+            self._on_problem(Problem(self._path, self._line, "$", message))
+            self._is_skipping = True
+            rest = b"".join(self._rest)
+            self._rest, self._rest_size = [], 0
+            yield self._drop(rest)
+
+    def _take(self, data: bytes) -> LineBatch:
+        lines = data.split(b"\n")
+        lines.pop()
+        batch = LineBatch(self._line, self._offset, data, lines)
+        self._line += len(lines)
+        self._offset += len(data)
+        return batch
+
+    def _drop(self, data: bytes) -> LineBatch:
+        batch = LineBatch(self._line, self._offset, data, [])
+        self._offset += len(data)
+        return batch
+
+
+def read_lines(
+    path: str, on_problem: Callable[[Problem], None], *, max_line: int = MAX_LINE
+) -> Iterator[tuple[int, bytes]]:
+    """Yield ``(line number, bytes)`` for every line that is not blank, without its line end.
+
+    Args:
+        path: A ``.jsonl`` or gzip'd file, or ``-`` for standard input.
+        on_problem: Told of damaged gzip data and of lines that are too long.
+        max_line: Bytes of the longest line that is read.
+    """
+    for batch in read_batches(path, on_problem, max_line=max_line):
+        for number, raw in enumerate(batch.lines, batch.first_line):
+            if number == 1 or not raw or raw.isspace():
+                raw = strip_mark(raw, number)  # noqa: PLW2901 - the same line without its mark
+                if not raw or raw.isspace():
+                    continue
+            yield number, raw
+
+
+def strip_mark(raw: bytes, number: int) -> bytes:
+    """Return the line without the byte-order mark that a first line may carry."""
+    return raw.removeprefix(_BOM) if number == 1 else raw
+
+
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """Return the JSON object on one line.
+
+    Raises:
+        ValueError: In words, if the line is no strict JSON object: invalid UTF-8, NaN, Infinity or a number beyond
+            a double, a lone surrogate, nesting beyond 1,024 levels, a key twice, something other than an object.
+    """
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        _refuse(raw, error)
+    if type(value) is not dict:
+        message = f"expected a JSON object, found {_kind(value)}"
+        raise ValueError(message)
+    # Each key leaves a `":`, so equal numbers mean that no key was dropped as a duplicate. Strings may hold
+    # more of them; then the slow reader decides.
+    if raw.count(b'":') != _count_keys(value) or any(mark in raw for mark in _SPACED_COLONS):
+        _refuse_duplicate_keys(raw)
+    return value
+
+
+def _count_keys(value: dict[str, Any]) -> int:
+    count = len(value)
+    nested: list[Any] = [item for item in value.values() if type(item) in _CONTAINERS]
+    while nested:  # a stack, as the nesting may be deeper than Python's own
+        item = nested.pop()
+        if type(item) is dict:
+            count += len(item)
+            item = item.values()
+        nested.extend(part for part in item if type(part) in _CONTAINERS)
+    return count
+
+
+def _refuse_duplicate_keys(raw: bytes) -> None:
+    try:
+        json.loads(raw, object_pairs_hook=_build_without_duplicates, parse_int=_ignore_number)
+    except RecursionError as error:
+        message = "the JSON is nested too deeply"
+        raise ValueError(message) from error
+
+
+def _ignore_number(_: str) -> None:
+    """Stand for an integer: its value was read already, and Python refuses very long ones."""
+
+
+def _build_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built = dict(pairs)
+    if len(built) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        message = f"the key {twice!r} occurs twice"
+        raise ValueError(message)
+    return built
+
+
+def _refuse(raw: bytes, error: orjson.JSONDecodeError) -> NoReturn:
+    """Raise the fault in the reader's words rather than the parser's."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        message = f"invalid UTF-8 at byte {fault.start + 1} of the line"
+        raise ValueError(message) from error
+    reason = error.msg.partition(": line ")[0]
+    place = f"column {error.pos + 1}"
+    if raw[error.pos : error.pos + 9].lstrip(b"-").startswith((b"NaN", b"Infinity", b"nan", b"inf")):
+        reason = "NaN and Infinity are no JSON; write null"
+    elif "infinity" in reason:
+        reason = "a number is too large"
+    elif "surrogate" in reason:
+        reason = "a \\u escape is half of a surrogate pair"
+    elif "depth limit" in reason:
+        reason = "the JSON is nested too deeply"
+    message = f"not valid JSON: {reason} ({place})"
+    raise ValueError(message) from error
+
+
+def _kind(value: object) -> str:
+    names = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
+    return names.get(type(value), "null")
