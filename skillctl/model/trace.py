@@ -24,7 +24,7 @@ class Trace:
     """One trajectory.
 
     Attributes:
-        trace_id: As given, or a digest of the identifying fields.
+        trace_id: As given (an integer and the same digits as text are different), or a digest of the identifying fields.
         query_id: As given (an integer id and the same digits as text are different), or a digest of the query.
         query: The text given to the agent.
         agent: Agent id.
@@ -44,7 +44,7 @@ class Trace:
         time_s: Seconds since the epoch, where the line has a time.
     """
 
-    trace_id: str
+    trace_id: str | int
     query_id: str | int
     query: str
     agent: str
