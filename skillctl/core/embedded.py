@@ -1,0 +1,129 @@
+"""The embedded orchestrator: semantic, lexical and surface evidence, without a key or the network."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skillctl.core.features import WordEmbedder, WordTable
+from skillctl.core.indicators import match_patterns
+from skillctl.core.lexicon import expand
+from skillctl.core.skill_index import DIRECTION_SCALE, SkillIndex, find_direction
+from skillctl.core.skill_weights import root_weights, weigh_skills
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from skillctl.core.orchestration import SkillWeights
+    from skillctl.model.handbook import OrchestratorSettings
+
+# A text's similarity with a skill is the dense cosine, plus these parts of the lexical cosine and of the hits.
+LEXICAL_WEIGHT = 0.5
+HIT_WEIGHT = 0.4
+
+DEFAULT_TEMPERATURE = 0.1
+DEFAULT_TOP_K = 8
+DEFAULT_MIN_SIMILARITY = 0.15
+
+_BATCH = 2048  # texts at a time, so that a batch of any size takes bounded memory
+_BATCH_CELLS = 4_000_000  # similarities at a time
+
+
+class EmbeddedOrchestrator:
+    """Weighs the skills of one mode by how much their texts resemble a state.
+
+    Args:
+        index: The skills.
+        open_embedder: Opens the word vectors, when the first text is weighed.
+        settings: Global numbers; what is ``None`` has its default here.
+    """
+
+    def __init__(
+        self, index: SkillIndex, open_embedder: Callable[[], WordEmbedder], settings: OrchestratorSettings
+    ) -> None:
+        self._index = index
+        self._open_embedder = open_embedder
+        self._settings = settings
+        self._patterns = [re.compile(pattern) for pattern, _ in index.patterns]
+        self._pattern_skill = np.array([skill for _, skill in index.patterns], np.int64)
+        self._table: WordTable | None = None
+        self._columns = np.empty(0, np.int32)
+        self._generation = -1
+
+    def weigh(self, texts: Sequence[str]) -> SkillWeights:
+        """Return the weights for each text; a row depends on its text alone, never on the batch."""
+        skills = self._index.lexicon.skills
+        if not skills:
+            return root_weights(len(texts))
+        size = max(1, min(_BATCH, _BATCH_CELLS // skills))
+        parts = [self._weigh_batch(texts[start : start + size]) for start in range(0, len(texts), size)]
+        return _join(parts) if len(parts) != 1 else parts[0]
+
+    def find_similarity(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the combined similarity of texts with skills, shape (n, K)."""
+        if self._table is None:
+            self._table = WordTable(self._open_embedder())
+        features = self._table.read(texts)
+        directions = find_direction(features, self._index.centre)
+        dense = (directions @ self._index.directions).astype(np.float64) / DIRECTION_SCALE**2
+        columns = self._find_columns(self._table)[features.word_ids]
+        rows = np.repeat(np.arange(len(texts)), np.diff(features.indptr))
+        lexical = self._index.lexicon.score_words(columns, rows, len(texts))
+        similarity: NDArray[np.float64] = dense + LEXICAL_WEIGHT * lexical
+        self._add_hits(similarity, texts, columns, rows)
+        return similarity
+
+    def _weigh_batch(self, texts: Sequence[str]) -> SkillWeights:
+        settings = self._settings
+        return weigh_skills(
+            self.find_similarity(texts),
+            self._index.path_skills,
+            self._index.path_shares,
+            temperature=DEFAULT_TEMPERATURE if settings.temperature is None else settings.temperature,
+            top_k=DEFAULT_TOP_K if settings.top_k is None else settings.top_k,
+            min_similarity=DEFAULT_MIN_SIMILARITY if settings.min_similarity is None else settings.min_similarity,
+        )
+
+    def _find_columns(self, table: WordTable) -> NDArray[np.int32]:
+        """Return the lexical column of each word of the table, looking up only words that are new."""
+        if self._generation != table.generation:
+            self._columns, self._generation = np.empty(0, np.int32), table.generation
+        if len(self._columns) < len(table):
+            new = self._index.lexicon.find_columns(table.words_from(len(self._columns)))
+            self._columns = np.concatenate([self._columns, new])
+        return self._columns
+
+    def _add_hits(
+        self,
+        similarity: NDArray[np.float64],
+        texts: Sequence[str],
+        columns: NDArray[np.int32],
+        rows: NDArray[np.int64],
+    ) -> None:
+        """Add ``HIT_WEIGHT * (1 - exp(-h))``, h the summed specificity of a skill's distinct hits."""
+        lexicon = self._index.lexicon
+        row, node = lexicon.find_hits(columns, rows)
+        place, source = expand(lexicon.hit_ptr, node)
+        hits = match_patterns(self._patterns, texts)
+        pattern_rows, patterns = np.array(hits, np.int64).reshape(-1, 2).T
+        cells = np.concatenate([row[source], pattern_rows]) * lexicon.skills
+        cells += np.concatenate([lexicon.hit_skill[place], self._pattern_skill[patterns]])
+        weights = np.concatenate([lexicon.hit_weight[place], np.ones(len(hits))])
+        touched, where = np.unique(cells, return_inverse=True)
+        similarity.reshape(-1)[touched] += HIT_WEIGHT * -np.expm1(-np.bincount(where, weights, len(touched)))
+
+
+def _join(parts: Sequence[SkillWeights]) -> SkillWeights:
+    if not parts:
+        return root_weights(0)
+    offsets = np.cumsum([0, *(part.indptr[-1] for part in parts[:-1])])
+    starts = [part.indptr[1:] + offset for part, offset in zip(parts, offsets, strict=True)]
+    return type(parts[0])(
+        np.concatenate([parts[0].indptr[:1], *starts]),
+        np.concatenate([part.skills for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+    )
