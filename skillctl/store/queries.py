@@ -1,0 +1,137 @@
+"""Queries and states to route, from JSON objects."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from skillctl.model.query import Needs, Query
+from skillctl.store.messages import read_conversation
+
+_NO_NEEDS = Needs()
+_OPTIONS = ("mode", "skills", "allow", "deny", "needs", "lambda")
+_FIRST_INEXACT = 2.0**63  # the parser gives larger integers as floats
+
+
+class QueryError(ValueError):
+    """A line that cannot be routed.
+
+    Args:
+        code: A short stable name of the fault, such as ``no_query``.
+        message: What is wrong and what to do.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def parse_query(fields: dict[str, Any], line: int) -> Query:
+    """Return the query or state that a JSON object asks to route; unknown keys, such as a trace's, are ignored.
+
+    The id is ``id``, else ``query_id``; the text is ``query``, else what of ``messages`` decides
+    (see :mod:`skillctl.store.messages`).
+
+    Args:
+        fields: The object of one line.
+        line: Its 1-based number.
+
+    Raises:
+        QueryError: If something is missing or of the wrong kind.
+    """
+    get = fields.get
+    identifier = get("id")
+    if identifier is None:
+        identifier = get("query_id")
+    if type(identifier) is float and abs(identifier) >= _FIRST_INEXACT:
+        _refuse("bad_id", "the id is an integer of more than 64 bits; write it as text")
+    text = get("query")
+    failed: tuple[str, ...] = ()
+    if type(text) is not str:
+        text, failed = _read_state(text, fields)
+    for key in _OPTIONS:
+        if get(key) is not None:
+            return _parse_options(identifier, line, text, fields, failed)
+    return Query(identifier, line, text, None, None, None, (), _NO_NEEDS, None, failed)
+
+
+def _read_state(query: object, fields: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    if query is not None:
+        _refuse("bad_query", "query must be text")
+    messages = fields.get("messages")
+    if messages is None:
+        _refuse("no_query", "the line has no query and no messages; give one of them")
+    try:
+        return read_conversation(messages)
+    except ValueError as error:
+        raise QueryError("bad_messages", str(error)) from error  # noqa: EM101 - a code, not a message
+
+
+def _parse_options(identifier: object, line: int, text: str, fields: dict[str, Any], failed: tuple[str, ...]) -> Query:
+    mode = fields.get("mode")
+    if mode is not None and not (isinstance(mode, str) and mode):
+        _refuse("bad_mode", "mode must be text that is not empty")
+    allow = fields.get("allow")
+    return Query(
+        id=identifier,
+        line=line,
+        text=text,
+        mode=mode,
+        skills=_read_skills(fields.get("skills")),
+        allow=None if allow is None else _read_names("allow", allow),
+        deny=_read_names("deny", fields.get("deny")),
+        needs=_read_needs(fields.get("needs")),
+        cost_weight=_read_cost_weight(fields.get("lambda")),
+        failed=failed,
+    )
+
+
+def _read_skills(value: object) -> dict[str, float] | None:
+    if value is None or value == {}:
+        return None
+    if not isinstance(value, dict):
+        _refuse("bad_skills", "skills must be an object of weights by skill id")
+    for skill, weight in value.items():
+        if type(weight) not in (int, float) or weight < 0:
+            _refuse("bad_skills", f"the weight of skill {skill!r} must be a number of at least 0")
+    if not sum(value.values()):
+        _refuse("bad_skills", "the weights of skills sum to 0; leave skills out to have them inferred")
+    return {skill: float(weight) for skill, weight in value.items()}
+
+
+def _read_names(key: str, value: object, code: str = "") -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        _refuse(code or f"bad_{key}", f"{key} must be a list of texts")
+    return tuple(value)
+
+
+def _read_needs(value: object) -> Needs:
+    if value is None:
+        return _NO_NEEDS
+    if not isinstance(value, dict):
+        _refuse("bad_needs", "needs must be an object with modalities, tools or context_tokens")
+    unknown = sorted(value.keys() - {"modalities", "tools", "context_tokens"})
+    if unknown:
+        _refuse("bad_needs", f"needs knows modalities, tools and context_tokens, not {', '.join(unknown)}")
+    tokens = value.get("context_tokens")
+    if tokens is not None and (type(tokens) is not int or tokens < 0):
+        _refuse("bad_needs", "needs.context_tokens must be an integer of at least 0, or null for no limit")
+    return Needs(
+        modalities=_read_names("needs.modalities", value.get("modalities"), "bad_needs"),
+        tools=_read_names("needs.tools", value.get("tools"), "bad_needs"),
+        context_tokens=tokens,
+    )
+
+
+def _read_cost_weight(value: Any) -> float | None:
+    if value is None:
+        return None
+    if type(value) not in (int, float) or value < 0:
+        _refuse("bad_lambda", "lambda must be a number of at least 0")
+    return float(value)
+
+
+def _refuse(code: str, message: str) -> NoReturn:
+    raise QueryError(code, message)
