@@ -1,0 +1,103 @@
+"""The JSON Schemas: where they are, and what they find wrong with a value."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillctl.store.typed_values import COMPETENCE, Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from jsonschema.exceptions import ValidationError
+
+    from skillctl.store.yaml_nodes import JsonPath
+
+HANDBOOK_SCHEMAS = ("handbook", "mode", "skills", "agent", "selection")
+
+
+def schema_root() -> Path:
+    """Return the folder of the schemas: in an installed package, or in the repository."""
+    installed = Path(str(files("skillctl"))) / "_schemas"
+    return installed if installed.is_dir() else Path(str(files("skillctl"))).parent / "schemas"
+
+
+@cache
+def load_schema(name: str) -> dict[str, Any]:
+    """Return one schema by name, such as ``agent``; it is shared, so never change it."""
+    schema: dict[str, Any] = json.loads((schema_root() / f"{name}.schema.json").read_bytes())
+    return schema
+
+
+def find_schema_problems(value: Any, name: str, *, known_bad: Collection[JsonPath] = ()) -> list[Fault]:  # noqa: ANN401
+    """Return what a schema finds wrong with a value, apart from unknown keys and parts known to be bad.
+
+    Competence entries are left out: ``cross_references`` checks them in bulk, a hundred thousand of them in a second.
+    """
+    validator = _validator(name)
+    return [
+        Fault(0, tuple(error.absolute_path), _sentence(error))
+        for error in sorted(validator.iter_errors(_without_competence(value)), key=lambda e: [str(p) for p in e.path])
+        if error.validator != "additionalProperties" and not _is_below(tuple(error.absolute_path), known_bad)
+    ]
+
+
+@cache
+def _validator(name: str) -> Any:  # noqa: ANN401 - the class is imported late
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - takes a tenth of a second
+
+    return Draft202012Validator(_without_competence_schema(load_schema(name)))
+
+
+def _without_competence_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    if "competence" not in schema.get("$defs", {}):
+        return schema
+    return {**schema, "$defs": {**schema["$defs"], COMPETENCE.rpartition("/")[2]: {}}}
+
+
+def _without_competence(value: Any) -> Any:  # noqa: ANN401
+    if not isinstance(value, dict) or not isinstance(value.get("profiles"), dict):
+        return value
+    profiles = {
+        mode: {**profile, "competence": {}} if isinstance(profile, dict) and "competence" in profile else profile
+        for mode, profile in value["profiles"].items()
+    }
+    return {**value, "profiles": profiles}
+
+
+def _is_below(path: JsonPath, bad: Collection[JsonPath]) -> bool:
+    return any(path[:size] in bad for size in range(len(path) + 1))
+
+
+def _sentence(error: ValidationError) -> str:
+    wanted = error.validator_value
+    match error.validator:
+        case "required":
+            missing = next(_missing(error))
+            return f"`{missing}` is missing: add it"
+        case "minimum":
+            return f"must be at least {wanted}, not {error.instance!r}"
+        case "exclusiveMinimum":
+            return f"must be greater than {wanted}, not {error.instance!r}"
+        case "maximum":
+            return f"must be at most {wanted}, not {error.instance!r}"
+        case "minLength" | "minItems":
+            return "must not be empty"
+        case "maxLength":
+            return f"is longer than {wanted} characters"
+        case "uniqueItems":
+            return "an item stands twice: keep one"
+        case "not":
+            return "has both `model` and `command`: keep one"
+        case "pattern":
+            return f"{error.instance!r} does not match {wanted}"
+    return error.message
+
+
+def _missing(error: ValidationError) -> Iterator[str]:
+    required: Any = error.validator_value
+    return (key for key in required if key not in error.instance and f"'{key}'" in error.message)
