@@ -109,4 +109,3 @@ class _Emitter:
 
 def _is_inline(value: Any, schema: Mapping[str, Any]) -> bool:  # noqa: ANN401
     return not isinstance(value, (dict, list)) or not value or schema.get("x-style") == "line"
-

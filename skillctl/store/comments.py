@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from skillctl.store.yaml_nodes import MappingNode, Node, SequenceNode, line_of
+from skillctl.store.yaml_nodes import MappingNode, Node, SequenceNode, line_of, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -130,19 +130,20 @@ def _scalar_places(root: Node, lines: list[str]) -> dict[int, list[Span]]:
     """Return the columns that scalars cover, by line, for the lines where that can matter."""
     places: defaultdict[int, list[Span]] = defaultdict(list)
     for scalar in _scalars(root):
-        first, last = scalar.start_mark.line + 1, scalar.end_mark.line + 1
+        start, end = mark_of(scalar), mark_of(scalar, end=True)
+        first, last = start.line + 1, end.line + 1
         if scalar.style in {"|", ">"}:
             last = _end_of_block(lines, first, last)
             for number in range(first + 1, last + 1):
                 places[number].append((0, _ENDLESS))
         elif first == last:
             if "#" in lines[first - 1]:
-                places[first].append((scalar.start_mark.column, scalar.end_mark.column))
+                places[first].append((start.column, end.column))
         else:
-            places[first].append((scalar.start_mark.column, _ENDLESS))
+            places[first].append((start.column, _ENDLESS))
             for number in range(first + 1, last):
                 places[number].append((0, _ENDLESS))
-            places[last].append((0, scalar.end_mark.column))
+            places[last].append((0, end.column))
     return places
 
 

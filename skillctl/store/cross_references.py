@@ -177,7 +177,7 @@ def _unregistered(skill: str, mode: str, names: _Names) -> str:
 def _is_sound(entry: Mapping[str, Any]) -> bool:
     try:
         alpha, beta = entry["alpha"], entry["beta"]
-        return (
+        return bool(
             0 < alpha < math.inf
             and 0 < beta < math.inf
             and 0 <= entry["successes"] <= alpha + _ROUNDING
@@ -190,11 +190,13 @@ def _is_sound(entry: Mapping[str, Any]) -> bool:
 def _number_faults(entry: Mapping[str, Any], path: JsonPath) -> Iterator[Fault]:
     for parameter, count in (("alpha", "successes"), ("beta", "failures")):
         value, evidence = entry.get(parameter), entry.get(count)
-        if value is not None and not 0 < value < math.inf:
+        if value is None or evidence is None:
+            continue  # reported by the reader
+        if not 0 < value < math.inf:
             yield Fault(0, (*path, parameter), f"must be finite and greater than 0, not {value!r}")
-        if evidence is not None and not 0 <= evidence < math.inf:
+        if not 0 <= evidence < math.inf:
             yield Fault(0, (*path, count), f"must be finite and at least 0, not {evidence!r}")
-        elif None not in (value, evidence) and 0 < value < evidence - _ROUNDING:
+        elif 0 < value < evidence - _ROUNDING:
             message = f"is {value!r}, less than its {evidence!r} {count}: it is the {count} plus the prior"
             yield Fault(0, (*path, parameter), message)
 

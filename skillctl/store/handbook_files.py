@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from skillctl.errors import InputError
 from skillctl.store.file_names import file_name_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HANDBOOK_FILE = "handbook.yaml"
 SCHEMA_FOLDER = ".schemas"

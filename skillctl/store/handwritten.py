@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def keep_handwritten(new: Any, old: Any, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Return ``new`` with the hand-written fields of ``old``, where the schema says that they live in the file alone."""
+    """Return ``new`` with those hand-written fields of ``old`` that by the schema live in the file alone."""
     if "$ref" in schema:
         schema = defs[schema["$ref"].removeprefix("#/$defs/")]
     if "oneOf" in schema:

@@ -8,7 +8,6 @@ import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillctl.errors import LockedError
@@ -16,6 +15,7 @@ from skillctl.store.cache_dir import cache_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 WAIT_S = 10.0
 _POLL_S = 0.05

@@ -48,7 +48,7 @@ def find_schema_problems(value: Any, name: str, *, known_bad: Collection[JsonPat
 
 @cache
 def _validator(name: str) -> Any:  # noqa: ANN401 - the class is imported late
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - takes a tenth of a second
+    from jsonschema import Draft202012Validator
 
     return Draft202012Validator(_without_competence_schema(load_schema(name)))
 
@@ -73,31 +73,27 @@ def _is_below(path: JsonPath, bad: Collection[JsonPath]) -> bool:
     return any(path[:size] in bad for size in range(len(path) + 1))
 
 
+_SENTENCES = {
+    "minimum": "must be at least {wanted}, not {found!r}",
+    "exclusiveMinimum": "must be greater than {wanted}, not {found!r}",
+    "maximum": "must be at most {wanted}, not {found!r}",
+    "minLength": "must not be empty",
+    "minItems": "must not be empty",
+    "maxLength": "is longer than {wanted} characters",
+    "uniqueItems": "an item stands twice: keep one",
+    "not": "has both `model` and `command`: keep one",
+    "pattern": "{found!r} does not match {wanted}",
+}
+
+
 def _sentence(error: ValidationError) -> str:
-    wanted = error.validator_value
-    match error.validator:
-        case "required":
-            missing = next(_missing(error))
-            return f"`{missing}` is missing: add it"
-        case "minimum":
-            return f"must be at least {wanted}, not {error.instance!r}"
-        case "exclusiveMinimum":
-            return f"must be greater than {wanted}, not {error.instance!r}"
-        case "maximum":
-            return f"must be at most {wanted}, not {error.instance!r}"
-        case "minLength" | "minItems":
-            return "must not be empty"
-        case "maxLength":
-            return f"is longer than {wanted} characters"
-        case "uniqueItems":
-            return "an item stands twice: keep one"
-        case "not":
-            return "has both `model` and `command`: keep one"
-        case "pattern":
-            return f"{error.instance!r} does not match {wanted}"
-    return error.message
+    if error.validator == "required":
+        return f"`{next(_missing(error))}` is missing: add it"
+    sentence = _SENTENCES.get(str(error.validator))
+    return sentence.format(wanted=error.validator_value, found=error.instance) if sentence else error.message
 
 
 def _missing(error: ValidationError) -> Iterator[str]:
     required: Any = error.validator_value
-    return (key for key in required if key not in error.instance and f"'{key}'" in error.message)
+    present: Any = error.instance
+    return (key for key in required if key not in present and f"'{key}'" in error.message)

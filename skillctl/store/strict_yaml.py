@@ -82,7 +82,7 @@ def _decode(data: bytes) -> str:
 
 def _event_source(text: str) -> Callable[[], Any]:
     if yaml.__with_libyaml__:
-        from yaml.cyaml import CParser  # noqa: PLC0415 - not there without libyaml
+        from yaml._yaml import CParser
 
         get_event: Callable[[], Any] = CParser(text).get_event
         return get_event
@@ -151,5 +151,7 @@ def _fault_of(error: yaml.MarkedYAMLError, text: str) -> YamlFaultError:
     if "\t" in source[: len(source) - len(source.lstrip())]:
         return YamlFaultError("a tab indents this line: use spaces", line)
     context = f" {error.context}" if error.context else ""
-    hint = "; a text with `: `, ` #` or a leading special character needs quotes" if "mapping values" in str(error) else ""
+    hint = (
+        "; a text with `: `, ` #` or a leading special character needs quotes" if "mapping values" in str(error) else ""
+    )
     return YamlFaultError(f"is not valid YAML{context}: {error.problem}{hint}", line)

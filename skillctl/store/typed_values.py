@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _NON_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_WORDS: Mapping[str, bool | None] = (
+    dict.fromkeys(("true", "True", "TRUE"), True)
+    | dict.fromkeys(("false", "False", "FALSE"), False)
+    | dict.fromkeys(("", "~", "null", "Null", "NULL"))
+)
 _MAX_DIGITS = 18  # fits 64 bits
 COMPETENCE = "#/$defs/competence"
 _COMPETENCE_KEYS = ("alpha", "beta", "successes", "failures")
@@ -131,7 +134,9 @@ class _Reader:
                 self.is_ordinary(key, (*path, key.value))
             name = key.value
             if name == "<<" and is_plain(key):
-                self.fault(key, path, "the merge key << is not allowed: write the keys out (as an id, put it in quotes)")
+                self.fault(
+                    key, path, "the merge key << is not allowed: write the keys out (as an id, put it in quotes)"
+                )
             elif not name and is_plain(key):
                 self.fault(key, path, "a key is empty: write a name before the colon")
             elif name in seen:
@@ -193,11 +198,12 @@ class _Reader:
             return {key: self.read(child, {}, child_path) for key, child, child_path in entries}
         if isinstance(node, SequenceNode):
             return [self.read(item, {}, (*path, index)) for index, item in enumerate(node.items)]
-        text: str = node.value
+        return self.read_free_scalar(node, path)
+
+    def read_free_scalar(self, node: Node, path: JsonPath) -> Any:  # noqa: ANN401
+        text = str(getattr(node, "value", ""))
         if not is_plain(node):
             return text
-        if text in _NULLS:
-            return None
         if text in _WORDS:
             return _WORDS[text]
         number = parse_number(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, cast
 
 import yaml
 
@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
 # A step is a key of a mapping or an index of a list.
 JsonPath = tuple[str | int, ...]
+
+
+class Mark(Protocol):
+    """A 0-based place in a text."""
+
+    line: int
+    column: int
 
 
 @dataclass(slots=True)
@@ -47,7 +54,13 @@ def start_of(node: Node) -> yaml.NodeEvent:
 
 def line_of(node: Node) -> int:
     """Return the 1-based line on which a node starts."""
-    return int(start_of(node).start_mark.line) + 1
+    return mark_of(start_of(node)).line + 1
+
+
+def mark_of(event: yaml.Event, *, end: bool = False) -> Mark:
+    """Return where an event starts or ends; events that come from a text have both."""
+    mark = event.end_mark if end else event.start_mark
+    return cast("Mark", mark)
 
 
 def is_plain(node: Node) -> bool:
@@ -78,7 +91,7 @@ def _nodes_along(root: Node | None, path: JsonPath) -> Iterator[Node]:
 
 
 def _entry(node: MappingNode, step: str | int) -> tuple[Node | None, Node | None]:
-    found: Any = (None, None)
+    found: tuple[Node | None, Node | None] = (None, None)
     for key, value in node.entries:
         if isinstance(key, yaml.ScalarEvent) and key.value == step:
             found = (key, value)  # the last one counts, as that is where a duplicate is reported

@@ -7,14 +7,14 @@ from functools import lru_cache
 
 # What some reader takes for a boolean, a null, a merge key or a default value.
 _SPECIAL = frozenset(
-    "y n yes no on off true false null ~ = << .inf -.inf +.inf .nan".split(),
+    ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "=", "<<", ".inf", "-.inf", "+.inf", ".nan"],
 )
 # Numbers in every base and notation, sexagesimals, times and dates, and more: quotes do no harm.
 _NUMBER_LIKE = re.compile(r"[-+.]?[0-9][-+.0-9a-fA-FoOxX_:TtZz \t]*")
 _RISKY_START = "-?:,[]{}#&*!|>'\"%@`"
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 # Control characters, line separators, byte-order marks and non-characters; lone surrogates never come this far.
-_UNPRINTABLE = re.compile("[\\\\\"\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNPRINTABLE = re.compile('[\\\\"\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
 _NOT_PLAIN = re.compile("[\x00-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u3000\ufeff\ufffe\uffff]|: |:$| #|^ | $")
 _FLOW_INDICATOR = re.compile(r"[,\[\]{}]")
 
