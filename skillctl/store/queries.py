@@ -125,10 +125,10 @@ def _read_needs(value: object) -> Needs:
     )
 
 
-def _read_cost_weight(value: Any) -> float | None:
+def _read_cost_weight(value: object) -> float | None:
     if value is None:
         return None
-    if type(value) not in (int, float) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
         _refuse("bad_lambda", "lambda must be a number of at least 0")
     return float(value)
 
