@@ -38,6 +38,8 @@ class CostStats:
         completion_tokens: Mean completion tokens of a run.
         latency_s: Mean latency in seconds.
         steps: Mean number of steps.
+        prompt_tokens_runs: Runs of which the prompt tokens are known, where that is not every run with a verdict;
+            likewise the three fields after it. They let means be merged exactly.
     """
 
     mean_usd: float | None = None
@@ -47,6 +49,10 @@ class CostStats:
     completion_tokens: float | None = None
     latency_s: float | None = None
     steps: float | None = None
+    prompt_tokens_runs: int | None = None
+    completion_tokens_runs: int | None = None
+    latency_runs: int | None = None
+    steps_runs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +225,7 @@ class EvidenceSource:
         bytes: How many decompressed bytes were counted.
         traces: How many traces were counted.
         no_verdict: How many of them had no verdict.
+        newest_s: Time of its newest trace in seconds since the epoch, where evidence decays by time.
     """
 
     name: str
@@ -226,6 +233,7 @@ class EvidenceSource:
     bytes: int
     traces: int
     no_verdict: int = 0
+    newest_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

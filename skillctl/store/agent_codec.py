@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _PRICES = tuple(field.name for field in fields(Price))
 _COSTS = tuple(field.name for field in fields(CostStats))
-_INTEGERS = frozenset({"runs", "context_tokens"})
+_INTEGERS = frozenset({"runs", "context_tokens", *(name for name in _COSTS if name.endswith("_runs"))})
 
 
 def encode_agent(agent: Agent) -> Data:

@@ -100,6 +100,7 @@ def encode_source(source: EvidenceSource) -> Data:
         "bytes": source.bytes,
         "traces": source.traces,
         "no_verdict": source.no_verdict,
+        **without_nothing({"newest_s": source.newest_s}),
     }
 
 
