@@ -1,0 +1,18 @@
+"""Arguments and options that commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+handbook_argument = click.argument("handbook", type=click.Path(path_type=Path))
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the result.",
+)
+dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be written and write nothing.")
