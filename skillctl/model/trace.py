@@ -24,7 +24,7 @@ class Trace:
     """One trajectory.
 
     Attributes:
-        trace_id: As given (an integer and the same digits as text are different), or a digest of the identifying fields.
+        trace_id: As given (1 and "1" are different), or a digest of the identifying fields.
         query_id: As given (an integer id and the same digits as text are different), or a digest of the query.
         query: The text given to the agent.
         agent: Agent id.
