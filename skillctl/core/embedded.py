@@ -11,7 +11,7 @@ from skillctl.core.features import WordEmbedder, WordTable
 from skillctl.core.indicators import match_patterns
 from skillctl.core.lexicon import expand
 from skillctl.core.skill_index import DIRECTION_SCALE, SkillIndex, find_direction
-from skillctl.core.skill_weights import root_weights, weigh_skills
+from skillctl.core.skill_weights import join_weights, root_weights, weigh_skills
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +61,7 @@ class EmbeddedOrchestrator:
             return root_weights(len(texts))
         size = max(1, min(_BATCH, _BATCH_CELLS // skills))
         parts = [self._weigh_batch(texts[start : start + size]) for start in range(0, len(texts), size)]
-        return _join(parts) if len(parts) != 1 else parts[0]
+        return join_weights(parts)
 
     def find_similarity(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the combined similarity of texts with skills, shape (n, K)."""
@@ -115,15 +115,3 @@ class EmbeddedOrchestrator:
         weights = np.concatenate([lexicon.hit_weight[place], np.ones(len(hits))])
         touched, where = np.unique(cells, return_inverse=True)
         similarity.reshape(-1)[touched] += HIT_WEIGHT * -np.expm1(-np.bincount(where, weights, len(touched)))
-
-
-def _join(parts: Sequence[SkillWeights]) -> SkillWeights:
-    if not parts:
-        return root_weights(0)
-    offsets = np.cumsum([0, *(part.indptr[-1] for part in parts[:-1])])
-    starts = [part.indptr[1:] + offset for part, offset in zip(parts, offsets, strict=True)]
-    return type(parts[0])(
-        np.concatenate([parts[0].indptr[:1], *starts]),
-        np.concatenate([part.skills for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-    )

@@ -134,7 +134,7 @@ class WordTable:
         sums = sum_rows(self._rows[: self._filled], word_ids, indptr)
         dim = self._embedder.dim
         counts = sums[:, dim:]
-        semantic: NDArray[np.float32] = sums[:, :dim] / np.maximum(counts[:, [_TOKENS]], np.float32(1))
+        semantic = np.divide(sums[:, :dim], np.maximum(counts[:, [_TOKENS]], 1), dtype=np.float32)
         return TextFeatures(semantic, _surface(texts, counts, indptr), word_ids, indptr)
 
     def _embed_new(self) -> None:

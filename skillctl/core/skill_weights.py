@@ -9,6 +9,8 @@ import numpy as np
 from skillctl.core.orchestration import WEIGHT_DIGITS, SkillWeights
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 _UNITS = 10**WEIGHT_DIGITS
@@ -73,6 +75,21 @@ def round_weights(
     keys, units, row = keys[kept], units[kept], row[kept]
     indptr = np.searchsorted(row, np.arange(count + 1)).astype(np.int64)
     return SkillWeights(indptr, (keys % width).astype(np.int32), units / _UNITS)
+
+
+def join_weights(parts: Sequence[SkillWeights]) -> SkillWeights:
+    """Return the rows of several batches, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return root_weights(0)
+    offsets = np.cumsum([0, *(part.indptr[-1] for part in parts[:-1])])
+    ends = [part.indptr[1:] + offset for part, offset in zip(parts, offsets, strict=True)]
+    return SkillWeights(
+        np.concatenate([parts[0].indptr[:1], *ends]),
+        np.concatenate([part.skills for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+    )
 
 
 def _find_nearest(similarity: NDArray[np.float64], top: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

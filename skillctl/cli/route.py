@@ -1,0 +1,225 @@
+"""``skillctl route``: choose an agent for each query or state."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from skillctl.errors import EXIT_NO, InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from skillctl.cli.route_blocks import BlockResult
+    from skillctl.core.batch_routing import RouteOptions
+    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.routing import Policy
+    from skillctl.core.routing_table import RoutingTable
+    from skillctl.model.problem import Problem
+    from skillctl.report.decisions import Totals
+
+_STDIO = "-"
+_SHOWN_SKILLS = 5
+
+
+@click.command("route")
+@click.argument("handbook", type=click.Path(path_type=Path))
+@click.option("--in", "input_path", default=_STDIO, metavar="FILE", help="Queries or states, JSONL; - is stdin.")
+@click.option("--out", "output_path", default=_STDIO, metavar="FILE", help="Decisions, JSONL; - is stdout.")
+@click.option("--mode", help="Mode of lines that name none, instead of the handbook's default.")
+@click.option("--orchestrator", type=click.Choice(["embedded"]), default="embedded", show_default=True)
+@click.option("--lambda", "cost_weight", type=click.FloatRange(min=0), help="Success that a US dollar is worth.")
+@click.option("--budget", type=click.FloatRange(min=0), help="Spend at most so many US dollars on all lines together.")
+@click.option("--policy", type=click.Choice(["greedy", "thompson", "ucb"]), default="greedy", show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --policy thompson.")
+@click.option("--explain", is_flag=True, help="Say how every agent was scored.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes; the output is the same."
+)
+@click.pass_context
+def route_command(
+    ctx: click.Context,
+    *,
+    handbook: Path,
+    input_path: str,
+    output_path: str,
+    mode: str | None,
+    orchestrator: str,  # noqa: ARG001 - one choice so far
+    cost_weight: float | None,
+    budget: float | None,
+    policy: Policy,
+    seed: int,
+    explain: bool,
+    jobs: int,
+) -> None:
+    r"""Choose an agent for each query or state, by expected success minus lambda times expected cost.
+
+    Each input line gives one output line with the same id, in the same order; one that cannot be routed gives an
+    error in its place, and the exit code is 1. A line's own "lambda" goes before --lambda, but not before --budget.
+
+    \b
+    Example:
+      skillctl route handbooks/demo --in queries.jsonl --out decisions.jsonl --lambda 20
+      echo '{"id": 1, "query": "Solve 3x + 5 = 20."}' | skillctl route handbooks/demo --explain
+    """
+    if budget is not None and cost_weight is not None:
+        message = "--budget finds the lambda; give only one of --budget and --lambda"
+        raise UsageError(message)
+    # One thread a process: products here are small, and threads would only compete with --jobs.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from skillctl.core.batch_routing import RouteOptions
+
+    options = RouteOptions(mode=mode, cost_weight=cost_weight, policy=policy, seed=seed)
+    run = _open_run(handbook, options, explain=explain, jobs=jobs, verbosity=ctx.obj["verbosity"])
+    with _repeatable(input_path) if budget is not None else nullcontext(input_path) as source:
+        if budget is not None:
+            run = run.within_budget(source, budget)
+        summary = run.write(source, output_path)
+    run.say_summary(summary)
+    if summary.failed or summary.problems:
+        ctx.exit(EXIT_NO)
+
+
+@dataclass(slots=True)
+class _Summary:
+    lines: int = 0
+    failed: int = 0
+    problems: int = 0
+    totals: Totals | None = None
+    unknown_skills: Counter[str] | None = None
+
+    def add(self, result: BlockResult) -> None:
+        self.lines += result.lines
+        self.failed += result.failed
+        self.unknown_skills = (self.unknown_skills or Counter()) + result.unknown_skills
+        for totals in result.totals:
+            self.totals = totals if self.totals is None else totals._replace(sums=self.totals.sums + totals.sums)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    table: RoutingTable
+    open_orchestrator: Callable[[str], Orchestrator]
+    options: RouteOptions
+    explain: bool
+    jobs: int
+    verbosity: int
+
+    def within_budget(self, source: str, budget: float) -> _Run:
+        from skillctl.core.budget import find_cost_weight
+
+        surveying = replace(self, options=replace(self.options, budget_weight=0.0))
+        parts = [part for result in surveying.route(source, _Summary(), surveys=True) for part in result.upgrades]
+        cost_weight = find_cost_weight(parts, budget)
+        if cost_weight is None:
+            least = sum(part.cheapest for part in parts)
+            message = f"even the cheapest choice costs ${least:.6g}, more than the budget of ${budget:.6g}"
+            raise InputError(message, hint="raise --budget or route fewer lines")
+        self.say(f"budget: lambda is {cost_weight:.6g}")
+        return replace(self, options=replace(self.options, budget_weight=cost_weight))
+
+    def write(self, source: str, output_path: str) -> _Summary:
+        summary = _Summary()
+        with _open_output(output_path) as output:
+            for result in self.route(source, summary):
+                output.write(result.data)
+                summary.add(result)
+        return summary
+
+    def route(self, source: str, summary: _Summary, *, surveys: bool = False) -> Iterator[BlockResult]:
+        from skillctl.cli.route_blocks import BlockRouter, read_blocks, run_blocks
+        from skillctl.core.batch_routing import Router
+
+        def note(problem: Problem) -> None:
+            summary.problems += 1
+            click.echo(str(problem), err=True)
+
+        router = BlockRouter(Router(self.table, self.open_orchestrator, self.options), self.explain, surveys)
+        return _show_progress(run_blocks(read_blocks(source, note), router, self.jobs), self.verbosity)
+
+    def say(self, text: str) -> None:
+        if self.verbosity > 0:
+            click.echo(text, err=True)
+
+    def say_summary(self, summary: _Summary) -> None:
+        from skillctl.report.decisions import render_totals
+
+        if summary.unknown_skills:
+            names = ", ".join(sorted(summary.unknown_skills)[:_SHOWN_SKILLS])
+            count = summary.unknown_skills.total()
+            self.say(f"warning: {count} weights name skills that the handbook does not have: {names}")
+        if summary.totals is not None:
+            self.say(render_totals(summary.totals, [agent.id for agent in self.table.agents]))
+        if summary.failed:
+            self.say(f"{summary.failed} of {summary.lines} lines could not be routed; see their error")
+
+
+def _open_run(root: Path, options: RouteOptions, *, explain: bool, jobs: int, verbosity: int) -> _Run:
+    from skillctl.store.routing_cache import open_routing_table
+
+    table = open_routing_table(root)
+    if options.mode is not None and options.mode not in table.modes:
+        message = f"the handbook has no mode {options.mode!r}"
+        raise UsageError(message, hint=f"it has {', '.join(sorted(table.modes)) or 'none'}")
+    return _Run(table, partial(_open_orchestrator, root, table), options, explain, jobs, verbosity)
+
+
+def _open_orchestrator(root: Path, table: RoutingTable, mode: str) -> Orchestrator:
+    """Open the orchestrator from the cache, or from the handbook where the cache has lost it."""
+    from skillctl.model.handbook import ModeId
+    from skillctl.store.orchestrators import open_cached_orchestrator, open_orchestrator
+
+    cached = open_cached_orchestrator(table.modes[mode].index_key, table.orchestrator)
+    if cached is not None:
+        return cached
+    from skillctl.store.handbook_dir import load_handbook
+
+    return open_orchestrator(load_handbook(root), ModeId(mode))
+
+
+@contextmanager
+def _open_output(path: str) -> Iterator[BinaryIO]:
+    if path == _STDIO:
+        stdout = click.get_binary_stream("stdout")
+        yield stdout
+        stdout.flush()
+        return
+    from skillctl.store.output_file import open_output
+
+    with open_output(Path(path)) as file:
+        yield file
+
+
+@contextmanager
+def _repeatable(path: str) -> Iterator[str]:
+    """Give the path of a file with the same content that can be read twice."""
+    if path != _STDIO:
+        yield path
+        return
+    import shutil
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="skillctl-", suffix=".jsonl") as copy:
+        shutil.copyfileobj(click.get_binary_stream("stdin"), copy)
+        copy.flush()
+        yield copy.name
+
+
+def _show_progress(results: Iterable[BlockResult], verbosity: int) -> Iterator[BlockResult]:
+    if verbosity < 1 or not sys.stderr.isatty():
+        yield from results
+        return
+    from tqdm import tqdm
+
+    with tqdm(unit=" lines", file=sys.stderr, leave=False) as bar:
+        for result in results:
+            bar.update(result.lines)
+            yield result
