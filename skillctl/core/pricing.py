@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from skillctl.model.handbook import Price
+if TYPE_CHECKING:
+    from skillctl.model.handbook import Price
 
 _TOKENS_PER_MTOK = 1_000_000
 _BYTES_PER_TOKEN = 4  # of English text; only for what is expected, never for limits
@@ -87,25 +90,34 @@ def sum_known(costs: Iterable[float | None]) -> tuple[float, int]:
 class Budget:
     """Money that must not be passed: an upper bound is set aside before a call, the cost is booked after it.
 
+    It is used from several threads at once.
+
     Args:
         limit_usd: The most to spend, ``None`` for no limit.
     """
 
     def __init__(self, limit_usd: float | None) -> None:
         self._limit_usd = limit_usd
-        self._reserved: dict[object, float] = {}
+        self._reserved: dict[str, float] = {}
+        self._lock = threading.Lock()
         self.spent_usd = 0.0
 
-    def reserve(self, call: object, bound_usd: float) -> bool:
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a limit."""
+        return self._limit_usd is not None
+
+    def reserve(self, call: str, bound_usd: float) -> bool:
         """Set the bound of a call aside; ``False`` if that could pass the limit."""
-        if self._limit_usd is not None:
+        with self._lock:
             held = self.spent_usd + sum(self._reserved.values())
-            if held + bound_usd > self._limit_usd:
+            if self._limit_usd is not None and held + bound_usd > self._limit_usd:
                 return False
-        self._reserved[call] = bound_usd
+            self._reserved[call] = bound_usd
         return True
 
-    def settle(self, call: object, cost_usd: float) -> None:
+    def settle(self, call: str, cost_usd: float) -> None:
         """Book what a call really cost."""
-        self._reserved.pop(call, None)
-        self.spent_usd += cost_usd
+        with self._lock:
+            self._reserved.pop(call, None)
+            self.spent_usd += cost_usd

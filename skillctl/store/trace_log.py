@@ -6,15 +6,17 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import orjson
 
 from skillctl.errors import InputError, LockedError
 from skillctl.store.jsonl import parse_object
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 _SYNC_INTERVAL_S = 5.0
 _BLOCK = 1 << 16
@@ -43,7 +45,7 @@ class TraceLog:
             # Whatever prints later, such as a library's banner, goes to a stdout that was put aside.
             self._file = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0) if _has_descriptor() else None
             return self
-        self._file = Path(self._path).open("a+b", buffering=0)  # noqa: SIM115 - closed by __exit__
+        self._file = Path(self._path).open("a+b", buffering=0)
         try:
             _lock(self._file, self._path)
             _mend(self._file)
@@ -52,7 +54,9 @@ class TraceLog:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Bring everything to the disk and let go of the lock."""
         if self._file is None:
             return
@@ -69,9 +73,7 @@ class TraceLog:
         if self._path == "-" or self._file is None:
             return []
         self._file.seek(0)
-        return [
-            _parse(raw, f"{self._path}:{number}") for number, raw in enumerate(self._file, 1) if raw and not raw.isspace()
-        ]
+        return _parse_all(self._file, self._path)
 
     def append(self, trace: Mapping[str, Any]) -> None:
         """Write one line with one write; a write that fails half-way, as on a full disk, is taken back."""
@@ -96,6 +98,18 @@ class TraceLog:
         if now - self._synced_at > _SYNC_INTERVAL_S:
             os.fsync(file.fileno())
             self._synced_at = now
+
+
+def peek_log(path: str) -> list[dict[str, Any]]:
+    """Return what a log holds without touching or locking it; a torn last line is left out."""
+    if path == "-" or not Path(path).exists():
+        return []
+    with Path(path).open("rb") as file:
+        return _parse_all((raw for raw in file if raw.endswith(b"\n")), path)
+
+
+def _parse_all(lines: Iterable[bytes], path: str) -> list[dict[str, Any]]:
+    return [_parse(raw, f"{path}:{number}") for number, raw in enumerate(lines, 1) if not raw.isspace()]
 
 
 def _has_descriptor() -> bool:
