@@ -29,10 +29,17 @@ _NO_VERDICT = _CODES[None]
 
 
 class Added(NamedTuple):
-    """What a batch added."""
+    """What a batch added.
 
-    traces: int
-    no_verdict: int
+    Attributes:
+        traces: Counted traces.
+        no_verdict: How many of them had no verdict.
+        newest_s: The newest time of those that had one, where evidence decays by time.
+    """
+
+    traces: int = 0
+    no_verdict: int = 0
+    newest_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -92,11 +99,6 @@ class EvidenceCounter:
         self._decay = Decay(evidence, half_life, newest_s)
         self._credits = QueryCredits(evidence.layout, open_orchestrator, self.report.dropped_skills)
 
-    @property
-    def newest_s(self) -> float | None:
-        """The newest time in the evidence, where it decays by time."""
-        return self._decay.newest_s
-
     def add(self, traces: Sequence[Trace], *, is_new: bool = True) -> Added:
         """Count a batch.
 
@@ -104,34 +106,35 @@ class EvidenceCounter:
             traces: In the order of the log.
             is_new: Whether to count them; traces counted in an earlier run are only remembered.
         """
-        traces, pairs = self._find_pairs(traces)
+        traces, pairs = self._find_pairs(traces, is_new=is_new)
         if not len(pairs):
-            return Added(0, 0)
+            return Added()
         verdicts = np.array([_CODES[trace.success] for trace in traces], dtype=np.int8)
         admission = self._seen.admit(_hash(traces), verdicts)
         if not is_new:
-            return Added(0, 0)
+            return Added()
         self.report.conflicts += admission.conflicts
         first = admission.is_first
         if not first.all():
             self.report.duplicates += int(np.count_nonzero(~first))
             traces = [trace for trace, is_first in zip(traces, first, strict=True) if is_first]
             pairs, verdicts = pairs[first], verdicts[first]
-        self._count(self._gather(traces, pairs, verdicts))
-        added = Added(len(traces), int(np.count_nonzero(verdicts == _NO_VERDICT)))
+        newest = self._count(self._gather(traces, pairs, verdicts))
+        added = Added(len(traces), int(np.count_nonzero(verdicts == _NO_VERDICT)), newest)
         self.report.traces += added.traces
         self.report.no_verdict += added.no_verdict
         return added
 
-    def _find_pairs(self, traces: Sequence[Trace]) -> tuple[Sequence[Trace], NDArray[np.int64]]:
+    def _find_pairs(self, traces: Sequence[Trace], *, is_new: bool) -> tuple[Sequence[Trace], NDArray[np.int64]]:
         find = self._layout.pairs.get
         pairs = np.array([find((trace.agent, trace.mode), -1) for trace in traces], dtype=np.int64)
         known = pairs >= 0
         if known.all():
             return traces, pairs
-        self.report.unknown.update(
-            (trace.agent, trace.mode) for trace, is_known in zip(traces, known, strict=True) if not is_known
-        )
+        if is_new:
+            self.report.unknown.update(
+                (trace.agent, trace.mode) for trace, is_known in zip(traces, known, strict=True) if not is_known
+            )
         return [trace for trace, is_known in zip(traces, known, strict=True) if is_known], pairs[known]
 
     def _gather(self, traces: Sequence[Trace], pairs: NDArray[np.int64], verdicts: NDArray[np.int8]) -> _Runs:
@@ -178,12 +181,13 @@ class EvidenceCounter:
         both: Iterable[tuple[Any, Any]] = zip(runs, steps, strict=True)
         return _Runs(*(np.concatenate(columns)[order] for columns in both))
 
-    def _count(self, runs: _Runs) -> None:
+    def _count(self, runs: _Runs) -> float | None:
+        """Add runs to the evidence and return, where it decays by time, the newest time of those with a verdict."""
         evidence = self._evidence
         evidence.moments.add(runs.pairs, runs.metrics)
         judged = runs.verdicts != _NO_VERDICT
         if not judged.any():
-            return
+            return None
         pairs, verdicts = runs.pairs[judged], runs.verdicts[judged]
         scale = self._decay.age(pairs, runs.times[judged])
         evidence.runs += np.bincount(pairs, minlength=len(evidence.runs))
@@ -193,6 +197,8 @@ class EvidenceCounter:
             chosen = verdicts == verdict
             places = Places(tables[chosen], rows[chosen])
             self._credits.credit(total, places, cells[chosen], scale[chosen])
+        times = runs.times[judged]
+        return float(times.max()) if self._decay.is_by_time else None
 
 
 def _hash(traces: Sequence[Trace]) -> NDArray[np.uint64]:

@@ -30,7 +30,12 @@ class Decay:
     def __init__(self, evidence: Evidence, half_life: HalfLife | None, newest_s: float | None) -> None:
         self._evidence = evidence
         self._half_life = half_life
-        self.newest_s = newest_s
+        self._newest_s = newest_s
+
+    @property
+    def is_by_time(self) -> bool:
+        """Whether ages are in time rather than in runs."""
+        return self._half_life is not None and self._half_life.is_time
 
     def age(self, pairs: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Fade what is held for these runs to come, and return how much each of them counts.
@@ -60,10 +65,10 @@ class Decay:
             message = "a trace has no time, so evidence cannot decay by time"
             raise InputError(message, hint="give a half-life in runs, such as 500, or add `time` to the traces")
         newest = float(times.max())
-        if self.newest_s is not None:
-            newest = max(newest, self.newest_s)
-            self._fade(np.full(len(self._evidence.runs), self._weigh(newest - self.newest_s)))
-        self.newest_s = newest
+        if self._newest_s is not None:
+            newest = max(newest, self._newest_s)
+            self._fade(np.full(len(self._evidence.runs), self._weigh(newest - self._newest_s)))
+        self._newest_s = newest
         return self._weigh(newest - times)
 
     def _weigh(self, age: NDArray[np.float64] | NDArray[np.int64] | float) -> NDArray[np.float64]:

@@ -1,0 +1,125 @@
+"""``skillctl profile``: outcomes become posteriors and costs."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from skillctl.cli.options import dry_run_option, handbook_argument, output_option
+from skillctl.cli.profile_logs import Plan, profile_logs
+from skillctl.cli.trace_sources import open_sources
+from skillctl.core.half_life import HalfLife, parse_half_life
+from skillctl.errors import EXIT_NO, EXIT_OK, InputError, UsageError
+from skillctl.store.handbook_dir import handbook_lock, load_handbook, save_handbook
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillctl.model.handbook import Handbook
+    from skillctl.report.profile_report import Counts
+
+_NO_HALF_LIFE = "none"
+
+
+@click.command("profile")
+@handbook_argument
+@click.option(
+    "--traces",
+    "paths",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="A trace log (.jsonl, .jsonl.gz, - for stdin); repeatable.",
+)
+@click.option("--update", is_flag=True, help="Keep the evidence and add what the ledger does not have.")
+@click.option(
+    "--half-life",
+    metavar="AGE",
+    help="Evidence counts half at this age: runs (500) or time (12h, 30d, 2w); none keeps all. It is saved.",
+)
+@click.option(
+    "--success-at",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="A score from here on is a success, where a trace has no `success`.",
+)
+@click.option("--add-agents", is_flag=True, help="Add agents and modes that the traces have and the handbook has not.")
+@output_option
+@dry_run_option
+@click.pass_context
+def profile_command(
+    ctx: click.Context,
+    *,
+    handbook: Path,
+    paths: tuple[str, ...],
+    update: bool,
+    half_life: str | None,
+    success_at: float,
+    add_agents: bool,
+    output: str,
+    dry_run: bool,
+) -> None:
+    r"""Count outcomes in traces into posteriors and costs.
+
+    Without --update all evidence is recounted from the logs given. Skills that a trace does not name are inferred
+    from its query. A trace without a verdict, or that an outside error ended, is no evidence.
+
+    \b
+      skillctl profile my-handbook --traces traces.jsonl.gz
+      skillctl profile my-handbook --traces traces.jsonl.gz --traces new.jsonl --update
+    """
+    is_quiet = ctx.obj["verbosity"] < 1
+    with nullcontext() if dry_run else handbook_lock(handbook):
+        original = load_handbook(handbook)
+        before = _with_half_life(original, half_life, update=update, root=handbook)
+        plan = Plan(update=update, success_at=success_at, half_life=_parse_setting(before, handbook), adds=add_agents)
+        with open_sources(paths, is_quiet=is_quiet, is_read_twice=plan.reads_twice(before)) as sources:
+            after, counts = profile_logs(before, sources, plan)
+        changed = after != original
+        if changed and not dry_run:
+            save_handbook(after, handbook)
+    _report(after, counts, output, changed=changed, is_quiet=is_quiet)
+    ctx.exit(EXIT_NO if counts.bad_lines or counts.unknown else EXIT_OK)
+
+
+def _with_half_life(handbook: Handbook, text: str | None, *, update: bool, root: Path) -> Handbook:
+    """Return the handbook with the half-life asked for in its settings."""
+    if text is None:
+        return handbook
+    saved = handbook.settings.half_life
+    wanted = None if text == _NO_HALF_LIFE else text
+    if wanted is not None:
+        try:
+            parse_half_life(wanted)
+        except ValueError as error:
+            raise UsageError(str(error), where="--half-life") from error
+    if update and handbook.evidence and wanted != saved:
+        message = f"the evidence was counted with half-life {saved or _NO_HALF_LIFE}, not {text}"
+        raise UsageError(message, where=str(root), hint="recount all logs without --update to change it")
+    return replace(handbook, settings=replace(handbook.settings, half_life=wanted))
+
+
+def _parse_setting(handbook: Handbook, root: Path) -> HalfLife | None:
+    text = handbook.settings.half_life
+    try:
+        return None if text is None else parse_half_life(text)
+    except ValueError as error:
+        raise InputError(str(error), where=f"{root / 'handbook.yaml'}::$.settings.half_life") from error
+
+
+def _report(after: Handbook, counts: Counts, output: str, *, changed: bool, is_quiet: bool) -> None:
+    from skillctl.report.profile_report import render_counts, render_profile, render_profile_json
+
+    if output == "json":
+        click.echo(render_profile_json(after, counts, changed=changed))
+    else:
+        click.echo(render_profile(after, markdown=output == "markdown"))
+    if not is_quiet:
+        for sentence in render_counts(counts):
+            click.echo(sentence, err=True)
+    if counts.unknown:
+        click.echo("add agents and modes with --add-agents, and recount without --update", err=True)
