@@ -1,0 +1,76 @@
+"""Words for a group of texts: what it looks like and what it speaks of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from skillctl.core.features import SURFACE_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from skillctl.core.naming import TellingTerm
+
+# A difference of 0.8 standard deviations is "large" (Cohen, 1988): a reader sees it.
+_LARGE = 0.8
+_MAJORITY = 0.5
+_TERMS_IN_A_SENTENCE = 4
+_QUESTION_WORDS = frozenset({"how", "what", "when", "where", "which", "who", "whose", "why"})
+
+
+class SurfaceWord(NamedTuple):
+    """A word that holds when a surface feature of a group is far from the rest, in direction ``sign``."""
+
+    feature: str
+    sign: int
+    before: str = ""
+    after: str = ""
+
+
+# In the order in which they stand in a sentence.
+_SURFACE_WORDS = (
+    SurfaceWord("characters", +1, before="long"),
+    SurfaceWord("characters", -1, before="short"),
+    SurfaceWord("options", +1, before="multiple-choice"),
+    SurfaceWord("code_marks", +1, after="code"),
+    SurfaceWord("math", +1, after="formulae"),
+    SurfaceWord("numbers", +1, after="many numbers"),
+    SurfaceWord("lines", +1, after="many lines"),
+    SurfaceWord("non_ascii", +1, after="non-English text"),
+)
+
+
+def describe_group(
+    surface: NDArray[np.float32], members: NDArray[np.int64], terms: Sequence[TellingTerm], *, subject: str = ""
+) -> str:
+    """Return one sentence that describes some of the texts against all of them.
+
+    Args:
+        surface: Shape (n, features), of all texts, in the order of ``SURFACE_NAMES``.
+        members: Indices of the group.
+        terms: Telling terms of the group, best first.
+        subject: Put first, such as a label that people gave the group.
+    """
+    words = _surface_words(surface, members)
+    question = SURFACE_NAMES.index("question_mark")
+    noun = "questions" if surface[members, question].mean() > _MAJORITY else "tasks"
+    features = join_words([word.after for word in words if word.after])
+    about = join_words([term.term for term in terms if term.term not in _QUESTION_WORDS][:_TERMS_IN_A_SENTENCE])
+    sentence = " ".join([*(word.before for word in words if word.before), noun])
+    sentence += (f" with {features}" if features else "") + (f" about {about}" if about else "")
+    return f"{subject}: {sentence}." if subject else f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def _surface_words(surface: NDArray[np.float32], members: NDArray[np.int64]) -> list[SurfaceWord]:
+    spread = surface.std(axis=0)
+    difference = (surface[members].mean(axis=0) - surface.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
+    return [word for word in _SURFACE_WORDS if word.sign * difference[SURFACE_NAMES.index(word.feature)] >= _LARGE]

@@ -1,0 +1,36 @@
+"""A group of texts is described by what it looks like and what it speaks of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skillctl.core.describing import describe_group, join_words
+from skillctl.core.features import SURFACE_NAMES
+from skillctl.core.naming import TellingTerm
+
+
+def _surface(**columns: list[float]) -> np.ndarray:
+    rows = len(next(iter(columns.values())))
+    surface = np.zeros((rows, len(SURFACE_NAMES)), np.float32)
+    for name, values in columns.items():
+        surface[:, SURFACE_NAMES.index(name)] = values
+    return surface
+
+
+MEMBERS = np.array([0, 1])
+
+
+def test_the_description_names_what_differs_and_the_telling_terms() -> None:
+    surface = _surface(options=[2, 2, 0, 0, 0, 0], code_marks=[3, 3, 0, 0, 0, 0], question_mark=[1, 1, 1, 1, 1, 1])
+    terms = [TellingTerm("what", 5, 1), TellingTerm("loop", 4, 1), TellingTerm("list", 3, 1)]
+    assert describe_group(surface, MEMBERS, terms) == "Multiple-choice questions with code about loop and list."
+
+
+def test_a_label_comes_first_and_a_group_like_the_rest_is_just_tasks() -> None:
+    surface = _surface(options=[1, 0, 1, 0])
+    assert describe_group(surface, MEMBERS, []) == "Tasks."
+    assert describe_group(surface, MEMBERS, [], subject="gsm8k") == "gsm8k: tasks."
+
+
+def test_words_are_joined_as_in_a_sentence() -> None:
+    assert [join_words(list(letters)) for letters in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
