@@ -68,7 +68,7 @@ class _Emitter:
 
     def entry(self, head: str, value: Any, place: _Place) -> Iterator[Line]:  # noqa: ANN401 - any JSON value
         if _is_inline(value, place.schema):
-            yield Line((place.path,), f"{head} {self.inline(value, place.schema)}", is_inline=True)
+            yield Line((place.path,), f"{head} {self.inline(value, place.schema)}", is_inline=value not in ({}, []))
             return
         yield Line((place.path,), head, is_inline=False)
         if isinstance(value, dict):

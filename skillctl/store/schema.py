@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -39,11 +40,20 @@ def find_schema_problems(value: Any, name: str, *, known_bad: Collection[JsonPat
     Competence entries are left out: ``cross_references`` checks them in bulk, a hundred thousand of them in a second.
     """
     validator = _validator(name)
-    return [
+    return _non_finite(value, ()) + [
         Fault(0, tuple(error.absolute_path), _sentence(error))
         for error in sorted(validator.iter_errors(_without_competence(value)), key=lambda e: [str(p) for p in e.path])
-        if error.validator != "additionalProperties" and not _is_below(tuple(error.absolute_path), known_bad)
+        if not _is_reported(error, known_bad)
     ]
+
+
+def _non_finite(value: Any, path: JsonPath) -> list[Fault]:  # noqa: ANN401
+    """Find what no schema forbids: NaN passes every bound."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return [Fault(0, path, f"must be finite, not {value!r}")]
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    skipped = "competence"  # in bulk, by cross_references
+    return [fault for key, part in parts if key != skipped for fault in _non_finite(part, (*path, key))]
 
 
 @cache
@@ -69,8 +79,12 @@ def _without_competence(value: Any) -> Any:  # noqa: ANN401
     return {**value, "profiles": profiles}
 
 
-def _is_below(path: JsonPath, bad: Collection[JsonPath]) -> bool:
-    return any(path[:size] in bad for size in range(len(path) + 1))
+def _is_reported(error: ValidationError, bad: Collection[JsonPath]) -> bool:
+    """Tell whether the reader said the same before, or said more exactly why no choice fits."""
+    path = tuple(error.absolute_path)
+    if error.validator == "additionalProperties" or any(path[:size] in bad for size in range(len(path) + 1)):
+        return True
+    return error.validator == "oneOf" and any(fault[: len(path)] == path for fault in bad)
 
 
 _SENTENCES = {
@@ -81,6 +95,7 @@ _SENTENCES = {
     "minItems": "must not be empty",
     "maxLength": "is longer than {wanted} characters",
     "uniqueItems": "an item stands twice: keep one",
+    "oneOf": "must be a text, or {{regex: ...}} with a regular expression",
     "not": "has both `model` and `command`: keep one",
     "pattern": "{found!r} does not match {wanted}",
 }

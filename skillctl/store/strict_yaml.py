@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A handbook is 7 levels deep; parameters of models may add some.
 MAX_DEPTH = 50
+_TOO_DEEP = f"is nested more than {MAX_DEPTH} levels deep"
 _BOM = b"\xef\xbb\xbf"
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7}|\|{7})(?=[ \r\n]|$)", re.MULTILINE)
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -123,8 +124,7 @@ def _compose_node(get_event: Callable[[], Any]) -> Node:
             node = event
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             if len(opened) == MAX_DEPTH:
-                message = f"is nested more than {MAX_DEPTH} levels deep"
-                raise YamlFaultError(message, event.start_mark.line + 1)
+                raise YamlFaultError(_TOO_DEEP, event.start_mark.line + 1)
             opened.append(MappingNode(event) if kind is yaml.MappingStartEvent else SequenceNode(event))
             stack.append([])
             continue
@@ -150,6 +150,8 @@ def _fault_of(error: yaml.MarkedYAMLError, text: str) -> YamlFaultError:
     source = text.splitlines()[line - 1] if 0 < line <= len(text.splitlines()) else ""
     if "\t" in source[: len(source) - len(source.lstrip())]:
         return YamlFaultError("a tab indents this line: use spaces", line)
+    if "nesting" in str(error.problem):  # libyaml has a limit of its own
+        return YamlFaultError(_TOO_DEEP, line)
     context = f" {error.context}" if error.context else ""
     hint = (
         "; a text with `: `, ` #` or a leading special character needs quotes" if "mapping values" in str(error) else ""

@@ -148,7 +148,8 @@ class _Reader:
 
     def fault_of_unknown_key(self, path: JsonPath, known: Mapping[str, Any], node: MappingNode) -> None:
         name = str(path[-1])
-        close = get_close_matches(name, known, n=1) or get_close_matches(name.lower(), known, n=1)
+        lower = name.lower()
+        close = get_close_matches(lower, known, n=1) or [key for key in known if lower in key]
         hint = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(known)}"
         key = next(key for key, _ in node.entries if getattr(key, "value", None) == name)
         self.fault(key, path, f"unknown key: {hint} (a note of your own starts with `x-`)")

@@ -10,7 +10,7 @@ _SPECIAL = frozenset(
     ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "=", "<<", ".inf", "-.inf", "+.inf", ".nan"],
 )
 # Numbers in every base and notation, sexagesimals, times and dates, and more: quotes do no harm.
-_NUMBER_LIKE = re.compile(r"[-+.]?[0-9][-+.0-9a-fA-FoOxX_:TtZz \t]*")
+_NUMBER_LIKE = re.compile(r"[-+.]?[0-9][-+.0-9_:eETtZz \t]*|[-+]?0[box][0-9a-f_]*", re.IGNORECASE)
 _RISKY_START = "-?:,[]{}#&*!|>'\"%@`"
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 # Control characters, line separators, byte-order marks and non-characters; lone surrogates never come this far.
