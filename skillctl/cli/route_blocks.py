@@ -80,7 +80,7 @@ class BlockRouter:
 
     def __call__(self, block: Block) -> BlockResult:
         """Route a block."""
-        output: list[bytes] = [b""] * len(block.raw)
+        output = [""] * len(block.raw)
         queries, places = self._parse(block, output)
         failed = len(block.raw) - len(queries)
         routed = self.router.route(queries, block.number)
@@ -89,10 +89,10 @@ class BlockRouter:
         self._render(routed, queries, places, output)
         totals = [sum_group(group) for group in routed.groups]
         unknown = Counter(name for group in routed.groups for names in group.unknown_skills for name in names)
-        data = b"\n".join([*output, b""])
+        data = "\n".join([*output, ""]).encode()
         return BlockResult(data, len(output), failed + len(routed.errors), totals, unknown, [])
 
-    def _parse(self, block: Block, output: list[bytes]) -> tuple[list[Query], list[int]]:
+    def _parse(self, block: Block, output: list[str]) -> tuple[list[Query], list[int]]:
         queries, places = [], []
         for place, (line, raw) in enumerate(zip(block.lines, block.raw, strict=True)):
             identifier = None
@@ -109,7 +109,7 @@ class BlockRouter:
                 output[place] = render_failure(None, RowError("bad_json", str(error)), line)
         return queries, places
 
-    def _render(self, routed: RoutedBlock, queries: list[Query], places: list[int], output: list[bytes]) -> None:
+    def _render(self, routed: RoutedBlock, queries: list[Query], places: list[int], output: list[str]) -> None:
         for group in routed.groups:
             for place, line in zip(group.places, render_group(group, explain=self.explain), strict=True):
                 output[places[place]] = line

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,8 @@ class Needs:
     context_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One line of routing input.
+class Query(NamedTuple):
+    """One line of routing input; a tuple, as a million of them are made in a run.
 
     Attributes:
         id: Any JSON value, given back unchanged; ``None`` where the line has none.
@@ -40,6 +39,6 @@ class Query:
     skills: Mapping[str, float] | None = None
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
-    needs: Needs = field(default_factory=Needs)
+    needs: Needs = Needs()
     cost_weight: float | None = None
     failed: tuple[str, ...] = ()

@@ -32,44 +32,36 @@ class Totals(NamedTuple):
     sums: NDArray[np.float64]
 
 
-def render_failure(identifier: object, error: RowError, line: int) -> bytes:
+def render_failure(identifier: object, error: RowError, line: int) -> str:
     """Return the line in the place of a query that cannot be routed."""
-    return orjson.dumps({"id": identifier, "error": {"code": error.code, "message": error.message, "line": line}})
+    about = {"code": error.code, "message": error.message, "line": line}
+    return _dump({"id": identifier, "error": about})
 
 
-def render_group(routed: Routed, *, explain: bool = False) -> list[bytes]:
-    """Return one line for each query of a group, in the group's order; empty where no agent is left."""
-    rows = np.flatnonzero(routed.choice.ranked[:, 0] >= 0)
-    chosen = routed.choice.ranked[:, 0]
-    names = [agent.id for agent in routed.agents]
-    models = [agent.model for agent in routed.agents]
-    costs = [_round_cost(cost) for cost in routed.table.cost.tolist()]
-    columns = _Columns(routed, np.maximum(chosen, 0))
-    skills = _name_skills(routed)
-    ranked = routed.choice.ranked.tolist()
-    tie = routed.choice.tie.tolist()
-    mode = routed.table.mode
-    explainer = _Explainer(routed, names, costs) if explain else None
-    lines = [b""] * len(ranked)
-    for row in rows.tolist():
-        best = ranked[row][0]
-        decision = {
-            "id": routed.queries[row].id,
-            "mode": mode,
-            "skills": skills[row],
-            "agent": names[best],
-            "model": models[best],
-            "score": columns.score[row],
-            "expected_success": columns.success[row],
-            "interval": [columns.low[row], columns.high[row]],
-            "expected_cost_usd": costs[best],
-            "fallbacks": [names[other] for other in ranked[row][1:] if other >= 0],
-            "tie": tie[row],
-        }
-        if explainer:
-            decision |= explainer.explain(row)
-        lines[row] = orjson.dumps(decision)
-    return lines
+def render_group(routed: Routed, *, explain: bool = False) -> list[str]:
+    """Return one line for each query of a group, in the group's order; empty where no agent is left.
+
+    Lines are put together from columns of texts: numbers are written a column at a time, what belongs to an agent
+    once. That takes a third of the time of writing each decision by itself.
+    """
+    ranked = routed.choice.ranked
+    columns = _write_columns(routed, np.maximum(ranked[:, 0], 0))
+    agents = _write_agents(routed)
+    fallbacks = _write_fallbacks(routed)
+    mode = _dump(routed.table.mode)
+    lines = [
+        f'{{"id":{identifier},"mode":{mode},"skills":{{{skills}}},{agents[best][0]},"score":{score},'
+        f'"expected_success":{success},"interval":[{low},{high}],{agents[best][1]},"fallbacks":{others}}}'
+        if best >= 0
+        else ""
+        for best, identifier, skills, score, success, low, high, others in zip(
+            ranked[:, 0].tolist(), _write_ids(routed), _write_skills(routed), *columns, fallbacks, strict=True
+        )
+    ]
+    if not explain:
+        return lines
+    explainer = _Explainer(routed)
+    return [f"{line[:-1]},{_dump(explainer.explain(row))[1:]}" if line else "" for row, line in enumerate(lines)]
 
 
 def sum_group(routed: Routed) -> Totals:
@@ -99,26 +91,15 @@ def render_totals(totals: Totals, agents: Sequence[str]) -> str:
     )
 
 
-class _Columns:
-    """What is said of the chosen agents, rounded, as lists."""
-
-    def __init__(self, routed: Routed, chosen: NDArray[np.int64]) -> None:
-        table, weights, failures = routed.table, routed.batch.weights, routed.batch.failures
-        row = np.arange(len(chosen))
-        own = None if failures is None else failures[row, chosen]
-        self.score = _round(routed.choice.score[row, chosen])
-        self.success = _round(routed.choice.success[row, chosen])
-        self.low = _round(lower_after_failures(spread_chosen(weights, table.low, chosen), own))
-        self.high = _round(lower_after_failures(spread_chosen(weights, table.high, chosen), own))
-
-
 class _Explainer:
     """Says for each query how every agent was scored."""
 
-    def __init__(self, routed: Routed, names: list[str], costs: list[float | None]) -> None:
+    def __init__(self, routed: Routed) -> None:
         batch = routed.batch
         low, high = find_interval(routed.table, batch.weights, batch.failures)
-        self._routed, self._names, self._costs = routed, names, costs
+        self._routed = routed
+        self._names = [agent.id for agent in routed.agents]
+        self._costs = [_round_cost(cost) for cost in routed.table.cost.tolist()]
         self._low, self._high = _round(low), _round(high)
         self._success = _round(routed.choice.success)
         self._score = _round(np.where(batch.gates == OPEN, routed.choice.score, 0.0))
@@ -170,11 +151,69 @@ class _Explainer:
         return [name for name, applies in names.items() if applies]
 
 
-def _name_skills(routed: Routed) -> list[dict[str, float]]:
-    weights, names = routed.batch.weights, routed.table.skills
-    ends = weights.indptr.tolist()
-    pairs = list(zip([names[place] for place in weights.skills.tolist()], weights.weights.tolist(), strict=True))
-    return [dict(pairs[start:stop]) for start, stop in pairwise(ends)]
+def _dump(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _write_numbers(values: NDArray[np.float64]) -> list[str]:
+    """Return each number as JSON; orjson writes an array at once."""
+    if not len(values):
+        return []
+    return _dump(_round(values))[1:-1].split(",")
+
+
+def _write_columns(routed: Routed, chosen: NDArray[np.int64]) -> list[list[str]]:
+    """Return score, expected success and the bounds of the interval of the chosen agents."""
+    table, weights, failures = routed.table, routed.batch.weights, routed.batch.failures
+    row = np.arange(len(chosen))
+    own = None if failures is None else failures[row, chosen]
+    low = lower_after_failures(spread_chosen(weights, table.low, chosen), own)
+    high = lower_after_failures(spread_chosen(weights, table.high, chosen), own)
+    score = routed.choice.score[row, chosen]
+    score = np.where(score > -np.inf, score, 0.0)  # where no agent is left, the line is left out
+    return [_write_numbers(values) for values in (score, routed.choice.success[row, chosen], low, high)]
+
+
+def _write_agents(routed: Routed) -> list[tuple[str, str]]:
+    return [
+        (
+            f'"agent":{_dump(agent.id)},"model":{_dump(agent.model)}',
+            f'"expected_cost_usd":{_dump(_round_cost(cost))}',
+        )
+        for agent, cost in zip(routed.agents, routed.table.cost.tolist(), strict=True)
+    ]
+
+
+def _write_fallbacks(routed: Routed) -> list[str]:
+    """Return the list of fallbacks and the mark of a tie, which follows it; few combinations make many lines."""
+    names = [_dump(agent.id) for agent in routed.agents]
+    kinds = np.concatenate([routed.choice.ranked[:, 1:], routed.choice.tie[:, None]], axis=1)
+    written: dict[tuple[int, ...], str] = {}
+    texts = []
+    for kind in map(tuple, kinds.tolist()):
+        text = written.get(kind)
+        if text is None:
+            others = ",".join(names[place] for place in kind[:-1] if place >= 0)
+            text = written[kind] = f'[{others}],"tie":{"true" if kind[-1] else "false"}'
+        texts.append(text)
+    return texts
+
+
+def _write_ids(routed: Routed) -> list[str]:
+    ids = [query.id for query in routed.queries]
+    if ids and set(map(type, ids)) <= {int}:
+        return _dump(ids)[1:-1].split(",")
+    return [_dump(identifier) for identifier in ids]
+
+
+def _write_skills(routed: Routed) -> list[str]:
+    weights = routed.batch.weights
+    names = [f"{_dump(name)}:" for name in routed.table.skills]
+    pairs = [
+        names[place] + weight
+        for place, weight in zip(weights.skills.tolist(), _write_numbers(weights.weights), strict=True)
+    ]
+    return [",".join(pairs[start:stop]) for start, stop in pairwise(weights.indptr.tolist())]
 
 
 def _round(values: NDArray[np.float64]) -> Any:  # noqa: ANN401 - nested as deeply as the array has axes

@@ -8,7 +8,7 @@ from skillctl.model.query import Needs, Query
 from skillctl.store.messages import read_conversation
 
 _NO_NEEDS = Needs()
-_OPTIONS = ("mode", "skills", "allow", "deny", "needs", "lambda")
+_OPTIONS = frozenset({"mode", "skills", "allow", "deny", "needs", "lambda"})
 _FIRST_INEXACT = 2.0**63  # the parser gives larger integers as floats
 
 
@@ -49,9 +49,8 @@ def parse_query(fields: dict[str, Any], line: int) -> Query:
     failed: tuple[str, ...] = ()
     if type(text) is not str:
         text, failed = _read_state(text, fields)
-    for key in _OPTIONS:
-        if get(key) is not None:
-            return _parse_options(identifier, line, text, fields, failed)
+    if not _OPTIONS.isdisjoint(fields):
+        return _parse_options(identifier, line, text, fields, failed)
     return Query(identifier, line, text, None, None, None, (), _NO_NEEDS, None, failed)
 
 
@@ -73,16 +72,16 @@ def _parse_options(identifier: object, line: int, text: str, fields: dict[str, A
         _refuse("bad_mode", "mode must be text that is not empty")
     allow = fields.get("allow")
     return Query(
-        id=identifier,
-        line=line,
-        text=text,
-        mode=mode,
-        skills=_read_skills(fields.get("skills")),
-        allow=None if allow is None else _read_names("allow", allow),
-        deny=_read_names("deny", fields.get("deny")),
-        needs=_read_needs(fields.get("needs")),
-        cost_weight=_read_cost_weight(fields.get("lambda")),
-        failed=failed,
+        identifier,
+        line,
+        text,
+        mode,
+        _read_skills(fields.get("skills")),
+        None if allow is None else _read_names("allow", allow),
+        _read_names("deny", fields.get("deny")),
+        _read_needs(fields.get("needs")),
+        _read_cost_weight(fields.get("lambda")),
+        failed,
     )
 
 
@@ -96,7 +95,7 @@ def _read_skills(value: object) -> dict[str, float] | None:
             _refuse("bad_skills", f"the weight of skill {skill!r} must be a number of at least 0")
     if not sum(value.values()):
         _refuse("bad_skills", "the weights of skills sum to 0; leave skills out to have them inferred")
-    return {skill: float(weight) for skill, weight in value.items()}
+    return value
 
 
 def _read_names(key: str, value: object, code: str = "") -> tuple[str, ...]:
