@@ -37,7 +37,7 @@ def read_pieces(path: str, on_fault: Callable[[str], None]) -> Iterator[bytes]:
     with open_binary(path) as file:
         head = file.read(_PACKED_PIECE)
         if head.startswith(_GZIP_MAGIC):
-            yield from _unpack(file, head, on_fault)
+            yield from _join_small(_unpack(file, head, on_fault))
             return
         while head:
             yield head
@@ -46,6 +46,21 @@ def read_pieces(path: str, on_fault: Callable[[str], None]) -> Iterator[bytes]:
 
 def _read(file: BinaryIO) -> bytes:
     return file.read(PIECE)
+
+
+def _join_small(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Join pieces until they are about as long as pieces may be; whoever takes them works in batches."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        if size + len(piece) > PIECE:
+            if held:
+                yield b"".join(held)
+            held, size = [], 0
+        held.append(piece)
+        size += len(piece)
+    if held:
+        yield b"".join(held)
 
 
 def _unpack(file: BinaryIO, data: bytes, on_fault: Callable[[str], None]) -> Iterator[bytes]:

@@ -167,7 +167,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
 
     Raises:
         ValueError: In words, if the line is no strict JSON object: invalid UTF-8, NaN, Infinity or a number beyond
-            a double, a lone surrogate, nesting beyond 1,024 levels, a key twice, something other than an object.
+            a double, a lone surrogate, nesting beyond 250 levels, a key twice, something other than an object.
     """
     try:
         value = orjson.loads(raw)
@@ -176,25 +176,23 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     if type(value) is not dict:
         message = f"expected a JSON object, found {_kind(value)}"
         raise ValueError(message)
-    if _may_repeat_keys(raw, value):
-        _refuse_duplicate_keys(raw)
+    # Each key leaves a `":`, so as many of them as the object has keys mean that none was dropped as a duplicate.
+    if raw.count(b'":') != len(value) or _SPACED_KEY.search(raw):
+        _refuse_duplicate_keys(raw, value)
     return value
 
 
-def _may_repeat_keys(raw: bytes, value: dict[str, Any]) -> bool:
-    """Tell whether a key may have been dropped as a duplicate; where this cannot tell, a slower reader does.
-
-    Each key leaves a `":`, and strings can hold none without a backslash that stays when the value is written again:
-    equal numbers mean that all keys are there.
-    """
+def _refuse_duplicate_keys(raw: bytes, value: dict[str, Any]) -> None:
+    """Look closer: at the object written again, which has the nested keys and the strings too, then slowly."""
     try:
         written = orjson.dumps(value)
-    except TypeError:  # nested more deeply than it writes
-        return True
-    return raw.count(b'":') != written.count(b'":') or _SPACED_KEY.search(raw) is not None
-
-
-def _refuse_duplicate_keys(raw: bytes) -> None:
+    except TypeError as error:  # 254 levels are its limit
+        message = "the JSON is nested too deeply"
+        raise ValueError(message) from error
+    # Within strings a `":` has a backslash before it, in the line and when written again, unless it is escaped.
+    is_plain = b"\\u0022" not in raw and not _SPACED_KEY.search(raw)
+    if is_plain and raw.count(b'":') == written.count(b'":'):
+        return
     try:
         json.loads(raw, object_pairs_hook=_build_without_duplicates, parse_int=_ignore_number)
     except RecursionError as error:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OnProblem = Callable[[Problem], None]
 _DIGEST_SIZE = 16  # bytes
 _QUANTITIES = ("cost_usd", "prompt_tokens", "completion_tokens", "latency_s")  # in the order of Trace
+_NUMBERS = frozenset({int, float})  # and no booleans
 _SHOWN = 40  # characters of a wrong value
 _NO_SKILLS: dict[str, float] = {}
 
@@ -127,7 +128,8 @@ def parse_trace(fields: dict[str, Any], success_at: float = 0.5) -> Trace:
         score = _read_score(score)
     answer, task = get("answer"), get("task")
     cost, prompt, completion, latency = [
-        None if (value := get(key)) is None else _read_amount(key, value) for key in _QUANTITIES
+        value if (value := get(key)) is None or (type(value) in _NUMBERS and value >= 0) else _refuse_amount(key, value)
+        for key in _QUANTITIES
     ]
     trace_id = _read_id("trace_id", get("trace_id"))
     if trace_id is None:
@@ -207,10 +209,7 @@ def _read_score(value: object) -> float | None:
     _refuse("score", value, "must be a number or null")
 
 
-def _read_amount(key: str, value: object) -> float:
-    """Return a quantity that is not negative."""
-    if (type(value) is float or type(value) is int) and value >= 0:
-        return float(value)
+def _refuse_amount(key: str, value: object) -> NoReturn:
     _refuse(key, value, "must be a number of at least 0, or null for unknown")
 
 
@@ -244,6 +243,8 @@ def _read_step(step: object, index: int) -> Step:
     if not isinstance(step, dict):
         _refuse(f"steps[{index}]", step, "must be an object")
     success, cost, where = step.get("success"), step.get("cost_usd"), f"steps[{index}]"
+    if cost is not None and not (type(cost) in _NUMBERS and cost >= 0):
+        _refuse_amount(f"{where}.cost_usd", cost)
     if success not in (None, True, False):
         _refuse(f"{where}.success", success, "must be true, false or null")
     return Step(
@@ -251,7 +252,7 @@ def _read_step(step: object, index: int) -> Step:
         agent=_read_text(step.get("agent")),
         action=_read_text(step.get("action")),
         observation=_read_text(step.get("observation")),
-        cost_usd=None if cost is None else _read_amount(f"{where}.cost_usd", cost),
+        cost_usd=cost,
         success=None if success is None or step.get("error") else bool(success),
     )
 
