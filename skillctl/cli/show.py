@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @handbook_argument
-@click.option("--mode", help="Only this mode.")
+@click.option("--mode", help="Only this mode, with its insights.")
 @click.option("--skill", help="Only this skill, with its indicators, examples and origin.")
 @click.option("--agent", help="Only this agent, with its signals, strengths and weaknesses.")
 @output_option

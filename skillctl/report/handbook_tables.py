@@ -33,6 +33,7 @@ def render_handbook(handbook: Handbook, beliefs: Sequence[Belief], scope: Scope,
         *_skill_trees(handbook, scope, markdown=markdown),
         _agents(handbook, scope, markdown=markdown),
         *_competences(beliefs, markdown=markdown),
+        *_mode_details(handbook, scope, markdown=markdown),
         *_skill_details(handbook, scope, markdown=markdown),
         *_agent_details(handbook, scope, markdown=markdown),
     ]
@@ -122,8 +123,15 @@ def _competences(beliefs: Sequence[Belief], *, markdown: bool) -> Iterator[str]:
             for belief in beliefs
             if belief.mode == mode
         ]
-        headers = ["skill", "agent", "success", "90 % interval", "evidence"]
+        headers = ["skill", "agent", "mean", "90 % interval", "evidence"]
         yield _section(f"Competence in {show_id(mode)}", headers, rows, markdown=markdown)
+
+
+def _mode_details(handbook: Handbook, scope: Scope, *, markdown: bool) -> Iterator[str]:
+    for mode in handbook.modes.values():
+        if scope.mode == mode.id:
+            insights = [f"after {one.after}: {one.text}" if one.after else one.text for one in mode.insights]
+            yield show_list(f"Insights of {show_id(mode.id)}", insights, markdown=markdown)
 
 
 def _skill_details(handbook: Handbook, scope: Scope, *, markdown: bool) -> Iterator[str]:
