@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAX_LINE = 64 << 20  # bytes; a longer line is a fault of the file, not a record
+_MAX_DEPTH = 250  # what is read can be written again
 _BOM = b"\xef\xbb\xbf"
 # A key whose colon does not follow at once; the quick test for duplicate keys does not see it.
 _SPACED_KEY = re.compile(rb'"[ \t\r]+:')
@@ -177,13 +178,13 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         message = f"expected a JSON object, found {_kind(value)}"
         raise ValueError(message)
     # Each key leaves a `":`, so as many of them as the object has keys mean that none was dropped as a duplicate.
-    if raw.count(b'":') != len(value) or _SPACED_KEY.search(raw):
-        _refuse_duplicate_keys(raw, value)
+    if raw.count(b'":') != len(value) or raw.count(b"[") > _MAX_DEPTH or _SPACED_KEY.search(raw):
+        _look_closer(raw, value)
     return value
 
 
-def _refuse_duplicate_keys(raw: bytes, value: dict[str, Any]) -> None:
-    """Look closer: at the object written again, which has the nested keys and the strings too, then slowly."""
+def _look_closer(raw: bytes, value: dict[str, Any]) -> None:
+    """Refuse duplicate keys and deep nesting, by the object written again or else by reading the line slowly."""
     try:
         written = orjson.dumps(value)
     except TypeError as error:  # 254 levels are its limit

@@ -114,6 +114,7 @@ def test_batches_give_every_byte_back_and_one_starts_at_the_boundary(
         (b'{"a":"\\ud800"}', "surrogate"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"a":' * 100_000, "nested too deeply"),
+        (b'{"id":' + b"[" * 300 + b"]" * 300 + b"}", "nested too deeply"),
         (b'{"a":{"b":' + b"[" * 300 + b"]" * 300 + b"}}", "nested too deeply"),
         (b'{"a":1,"a":2,"b":"\\u0022:"}', "'a' occurs twice"),
         (b'{"a":1,"a":2}', "'a' occurs twice"),
