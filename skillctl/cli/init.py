@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,8 @@ def init_command(
     """
     _require_free(handbook)
     problems: list[Problem] = []
-    draft = _survey(sources, modes, problems, name or handbook.resolve().name or "handbook", description)
+    called = _as_unicode(name or handbook.resolve().name or "handbook")
+    draft = _survey(sources, tuple(map(_as_unicode, modes)), problems, called, _as_unicode(description))
     if not dry_run:
         save_handbook(draft, handbook)
     click.echo(str(handbook))
@@ -62,6 +64,11 @@ def init_command(
     if problems:
         click.echo(f"{count_of(len(problems), 'bad line')} left out", err=True)
     ctx.exit(EXIT_NO if problems else EXIT_OK)
+
+
+def _as_unicode(argument: str) -> str:
+    """Return what the user typed, also where the locale is not UTF-8 but the terminal is."""
+    return os.fsencode(argument).decode("utf-8", "replace")
 
 
 def _require_free(folder: Path) -> None:

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from skillctl.store.handbook_dir import find_problems, handbook_files, load_handbook
@@ -112,6 +115,19 @@ def test_a_missing_log_makes_no_handbook(tmp_path: Path, run: Run) -> None:
     assert result.exit_code == 3
     assert "none.jsonl" in result.stderr
     assert not (tmp_path / "h").exists()
+
+
+def test_a_locale_that_is_not_utf_8_garbles_no_name(tmp_path: Path) -> None:
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    root = tmp_path / "Händbuch 🤖"
+    command = [sys.executable, "-m", "skillctl", "init", str(root), "--mode", "prüfen"]
+    subprocess.run(command, env=env, check=True, capture_output=True)
+    handbook = load_handbook(root)
+    assert (handbook.name, list(handbook.modes)) == ("Händbuch 🤖", ["prüfen"])
+    shown = subprocess.run(
+        [sys.executable, "-m", "skillctl", "show", str(root)], env=env, check=True, capture_output=True
+    )
+    assert "prüfen" in shown.stdout.decode()
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, run: Run) -> None:
