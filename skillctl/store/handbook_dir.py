@@ -23,7 +23,7 @@ from skillctl.store.handbook_files import (
     require_folder,
 )
 from skillctl.store.handbook_writer import save_handbook
-from skillctl.store.locking import handbook_lock
+from skillctl.store.locking import complete_interrupted_save, handbook_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,6 +58,7 @@ def find_problems(root: Path) -> list[Problem]:
 
 def _read(root: Path) -> tuple[list[Document], list[Problem]]:
     require_folder(root)
+    complete_interrupted_save(root)
     documents = []
     problems = [] if (root / HANDBOOK_FILE).exists() else [_missing(root)]
     for file in list_files(root):

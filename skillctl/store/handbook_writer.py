@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skillctl.errors import InputError, InvalidHandbookError
 from skillctl.store.agent_codec import encode_agent
-from skillctl.store.atomic import write_all_atomic
+from skillctl.store.atomic import remove_leftovers, write_together
 from skillctl.store.canonical_yaml import emit_yaml
 from skillctl.store.codec import Data, encode_handbook_file, encode_mode, encode_skills
 from skillctl.store.comments import read_trivia
@@ -24,7 +24,7 @@ from skillctl.store.handbook_files import (
     schema_link,
 )
 from skillctl.store.handwritten import keep_handwritten
-from skillctl.store.locking import handbook_lock
+from skillctl.store.locking import complete_interrupted_save, handbook_lock, journal_path
 from skillctl.store.schema import HANDBOOK_SCHEMAS, load_schema, schema_root
 from skillctl.store.strict_yaml import parse_yaml
 
@@ -65,17 +65,19 @@ def save_handbook(handbook: Handbook, root: Path) -> list[Path]:
     Raises:
         InvalidHandbookError: If the handbook would not validate, or an old file cannot be read; nothing is written.
         LockedError: If another process is writing the handbook.
-        OSError: If the disk refuses; no file is left half written.
+        OSError: If the disk refuses; no file has changed then.
     """
     parts = list(_parts(handbook))
     _refuse_invalid(parts, root)
     with handbook_lock(root):
+        complete_interrupted_save(root)
+        for folder in ("", SCHEMA_FOLDER, *(kind.folder for kind in FOLDER_KINDS)):
+            remove_leftovers(root / folder)
         plan = _plan(parts, root)
         for path in plan.writes:
             path.parent.mkdir(parents=True, exist_ok=True)
-        write_all_atomic(plan.writes)
-        for path in plan.removals:
-            path.unlink()
+        if plan.writes or plan.removals:
+            write_together(plan.writes, plan.removals, journal=journal_path(root))
     return sorted([*plan.writes, *plan.removals])
 
 

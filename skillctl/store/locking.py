@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from skillctl.errors import LockedError
+from skillctl.store.atomic import finish_writes
 from skillctl.store.cache_dir import cache_root
 
 if TYPE_CHECKING:
@@ -47,6 +48,18 @@ def handbook_lock(root: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
             _HELD.reset(token)
     finally:
         os.close(descriptor)
+
+
+def complete_interrupted_save(root: Path) -> None:
+    """Finish what a killed process was writing, and wait for one that is writing just now."""
+    if journal_path(root).exists():
+        with handbook_lock(root):
+            finish_writes(journal_path(root))
+
+
+def journal_path(root: Path) -> Path:
+    """Return where a save of this handbook notes what it is about to do; outside, so that no clone can bring one."""
+    return _lock_path(root).with_suffix(".journal")
 
 
 def _lock_path(root: Path) -> Path:

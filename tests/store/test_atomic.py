@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from skillctl.store.atomic import write_all_atomic, write_atomic
+from skillctl.store.atomic import finish_writes, write_atomic, write_together
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,9 +50,41 @@ def test_nothing_changes_when_one_of_several_cannot_be_written(tmp_path: Path) -
     good = tmp_path / "good"
     good.write_bytes(b"old")
     with pytest.raises(FileNotFoundError):
-        write_all_atomic({good: b"new", tmp_path / "missing" / "bad": b"new"})
+        write_together({good: b"new", tmp_path / "missing" / "bad": b"new"}, [good], journal=tmp_path / "journal")
     assert good.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["good"]
+
+
+def test_an_interrupted_write_of_several_files_is_completed(tmp_path: Path) -> None:
+    names = ("a", "b", "c", "gone")
+    for name in names:
+        (tmp_path / name).write_bytes(b"old")
+    journal = tmp_path / "journal"
+    code = (
+        "import os, sys; from pathlib import Path; from skillctl.store import atomic\n"
+        "root = Path(sys.argv[1])\n"
+        "os.fsync, count = lambda _: None, 0\n"
+        "def replace(self, target, original=Path.replace):\n"
+        "    global count\n"
+        "    count += 1\n"
+        "    if count == 3: os._exit(9)\n"  # the journal, then a, then no more
+        "    return original(self, target)\n"
+        "Path.replace = replace\n"
+        "files = {root / name: b'new' for name in 'abc'}\n"
+        "atomic.write_together(files, [root / 'gone'], journal=root / 'journal')\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 9
+    assert [(tmp_path / name).read_bytes() for name in names] == [b"new", b"old", b"old", b"old"]
+    finish_writes(journal)
+    assert [(tmp_path / name).read_bytes() for name in "abc"] == [b"new"] * 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+
+
+def test_a_journal_that_is_none_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_bytes(b"[]")
+    finish_writes(tmp_path / "journal")
+    finish_writes(tmp_path / "journal")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from skillctl.errors import LockedError
 from skillctl.model.handbook import Handbook
 from skillctl.store.cache_dir import cache_root
 from skillctl.store.handbook_dir import load_handbook, save_handbook
-from skillctl.store.locking import handbook_lock
+from skillctl.store.locking import handbook_lock, journal_path
 
 HOLD = (
     "import sys, time; from pathlib import Path; from skillctl.store.locking import handbook_lock\n"
@@ -79,3 +80,23 @@ def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatc
     assert cache_root() == Path("/x/skillctl")
     monkeypatch.setenv("SKILLCTL_CACHE_DIR", str(tmp_path))
     assert cache_root() == tmp_path
+
+
+def test_reading_completes_a_save_that_was_killed(tmp_path: Path) -> None:
+    root = tmp_path / "h"
+    save_handbook(Handbook("h"), root)
+    ready = root / ".handbook.yaml.x.skillctl-tmp"
+    ready.write_bytes((root / "handbook.yaml").read_bytes().replace(b"name: h", b"name: new"))
+    journal_path(root).write_text(json.dumps({"swaps": [[str(ready), str(root / "handbook.yaml")]], "removals": []}))
+    assert load_handbook(root).name == "new"
+    assert not ready.exists()
+    assert not journal_path(root).exists()
+
+
+def test_saving_clears_what_a_killed_save_left_behind(tmp_path: Path) -> None:
+    root = tmp_path / "h"
+    save_handbook(Handbook("h"), root)
+    leftover = root / ".handbook.yaml.x.skillctl-tmp"
+    leftover.touch()
+    save_handbook(Handbook("h"), root)
+    assert not leftover.exists()
