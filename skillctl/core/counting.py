@@ -202,9 +202,14 @@ class EvidenceCounter:
 
 
 def _hash(traces: Sequence[Trace]) -> NDArray[np.uint64]:
-    """Return eight bytes of each trace's identity: its id, and whose run in which mode it names."""
+    """Return eight bytes of each trace's identity.
+
+    Beside its id that is whose run it was, in which mode, on which query: many tools give one trace id to all
+    calls of a session.
+    """
     digests = [
-        blake2b(f"{trace.trace_id!r}\n{trace.agent}\n{trace.mode}".encode(), digest_size=8).digest() for trace in traces
+        blake2b(f"{trace.trace_id!r}\n{trace.query_id!r}\n{trace.agent}\n{trace.mode}".encode(), digest_size=8).digest()
+        for trace in traces
     ]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
