@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -107,9 +108,9 @@ def _summary(draft: Handbook, root: Path, sources: tuple[str, ...], *, dry_run: 
     if dry_run:
         return f"would make {root} with {made}; nothing was written"
     if sources:
-        next_step = f"skillctl profile {root} --traces {sources[0]}"
+        next_step = shlex.join(["skillctl", "profile", str(root), "--traces", sources[0]])
     elif draft.agents:
-        next_step = f"skillctl show {root}"
+        next_step = shlex.join(["skillctl", "show", str(root)])
     else:
         next_step = f"add agents to {root}/agents, or start from a trace log with --agents-from"
     return f"made {root} with {made}\nnext: {next_step}"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
-import warnings
 from collections import defaultdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from skillctl.core.pattern_guard import find_pattern_fault
 from skillctl.store.typed_values import Fault
 
 if TYPE_CHECKING:
@@ -138,14 +137,9 @@ def _cycle_faults(parents: Mapping[Any, tuple[str, int]]) -> Iterator[Fault]:
 
 
 def _regex_faults(pattern: object, path: JsonPath) -> Iterator[Fault]:
-    if not isinstance(pattern, str):
-        return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            re.compile(pattern, re.IGNORECASE)
-    except (re.error, OverflowError, RecursionError) as error:
-        yield Fault(0, path, f"is no regular expression: {error}")
+    fault = find_pattern_fault(pattern) if isinstance(pattern, str) else None
+    if fault:
+        yield Fault(0, path, fault)
 
 
 def _check_agent(data: Mapping[str, Any], names: _Names) -> Iterator[Fault]:

@@ -15,6 +15,7 @@ from skillctl.store.cross_references import find_cross_problems
 from skillctl.store.documents import Document, locate, read_document
 from skillctl.store.handbook_files import (
     EXTENSION,
+    FOLDER_KINDS,
     HANDBOOK_FILE,
     ROOT_KIND,
     handbook_files,
@@ -78,6 +79,8 @@ def _missing(root: Path) -> Problem:
 
 
 def _stray(path: Path) -> Problem:
+    if not path.suffix and path.name in {kind.folder for kind in FOLDER_KINDS}:
+        return Problem(str(path), 0, "$", "is a file, but must be a folder: move it away")
     if path.suffix == ".yml":
         return Problem(str(path), 0, "$", f"rename it to {path.stem}{EXTENSION}")
     return Problem(str(path), 0, "$", f"does not belong here: only {EXTENSION} files do, move it out of the folder")

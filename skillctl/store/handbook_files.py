@@ -69,7 +69,9 @@ def list_files(root: Path) -> list[HandbookFile]:
 
 def list_strays(root: Path) -> list[Path]:
     """Return what stands in the folders of a handbook and is no YAML file; hidden files are the editor's business."""
-    return [path for kind in FOLDER_KINDS for path in _entries(root / kind.folder) if path.suffix != EXTENSION]
+    folders = [root / kind.folder for kind in FOLDER_KINDS]
+    files = [folder for folder in folders if folder.exists() and not folder.is_dir()]
+    return files + [path for folder in folders for path in _entries(folder) if path.suffix != EXTENSION]
 
 
 def handbook_files(root: Path) -> list[Path]:

@@ -104,9 +104,11 @@ def test_strays_directories_and_unreadable_files_are_problems(tmp_path: Path) ->
     (root / "agents" / "c.yaml").mkdir()
     (root / "agents" / "d.yaml").symlink_to("nowhere")
     (root / "notes").mkdir()
+    (root / "selections").touch()
     (root / "README.md").touch()
     found = {Path(problem.file).name: problem.message for problem in find_problems(root)}
     assert found == {
+        "selections": "is a file, but must be a folder: move it away",
         "a.yml": "rename it to a.yaml",
         "b.txt": "does not belong here: only .yaml files do, move it out of the folder",
         "c.yaml": "cannot be read: Is a directory",
