@@ -188,7 +188,7 @@ def _open_orchestrator(root: Path, table: RoutingTable, mode: str) -> Orchestrat
 @contextmanager
 def _open_output(path: str) -> Iterator[BinaryIO]:
     if path == _STDIO:
-        stdout = click.get_binary_stream("stdout")
+        stdout = sys.stdout.buffer
         yield stdout
         stdout.flush()
         return
@@ -208,7 +208,7 @@ def _repeatable(path: str) -> Iterator[str]:
     import tempfile
 
     with tempfile.NamedTemporaryFile(prefix="skillctl-", suffix=".jsonl") as copy:
-        shutil.copyfileobj(click.get_binary_stream("stdin"), copy)
+        shutil.copyfileobj(sys.stdin.buffer, copy)
         copy.flush()
         yield copy.name
 

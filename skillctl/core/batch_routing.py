@@ -127,7 +127,7 @@ class Router:
             cost_weight=self._find_cost_weights(queries),
             failures=count_failures([query.failed for query in queries], [agent.id for agent in agents]),
         )
-        _gate_costs(batch, table, is_strict=options.budget_weight is not None)
+        gate_costs(batch, table, is_strict=options.budget_weight is not None)
         rng = np.random.default_rng([options.seed, block]) if options.policy == "thompson" else None
         choice = choose_agents(table, batch, policy=options.policy, rng=rng)
         return Routed(table, agents, places, queries, batch, choice, [()] * len(plain) + unknown)
@@ -180,7 +180,7 @@ def weigh_given(skills: Sequence[Mapping[str, float]], table: ModeTable) -> tupl
     return weights, unknown
 
 
-def _gate_costs(batch: Batch, table: ModeTable, *, is_strict: bool) -> None:
+def gate_costs(batch: Batch, table: ModeTable, *, is_strict: bool) -> None:
     """Gate unknown costs where cost matters and, unless the run has a budget, a known cost is left."""
     if is_strict:
         matters = np.ones(len(batch.gates), bool)
@@ -194,9 +194,7 @@ def _find_unroutable(group: Routed) -> dict[int, RowError]:
     errors = {}
     for row in np.flatnonzero(group.choice.ranked[:, 0] < 0).tolist():
         counts = np.bincount(group.batch.gates[row], minlength=len(REASONS)).tolist()
-        shut = ", ".join(
-            f"{count} by {reason}" for reason, count in zip(REASONS, counts, strict=True) if reason and count
-        )
+        shut = [f"{count} by {reason}" for reason, count in zip(REASONS[1:], counts[1:], strict=True) if count]
         why = f"all are gated out: {', '.join(shut)}" if shut else "the handbook has no agents"
         errors[group.places[row]] = RowError("no_agent", f"no agent is left in mode {group.table.mode!r}: {why}")
     return errors

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from skillctl.model.handbook import OrchestratorSettings
 
 # A text's similarity with a skill is the dense cosine, plus these parts of the lexical cosine and of the hits.
-LEXICAL_WEIGHT = 0.5
+LEXICAL_WEIGHT = 1.0
 HIT_WEIGHT = 0.4
 
-DEFAULT_TEMPERATURE = 0.1
+DEFAULT_TEMPERATURE = 0.08
 DEFAULT_TOP_K = 8
-DEFAULT_MIN_SIMILARITY = 0.15
+DEFAULT_MIN_SIMILARITY = 0.25
 
 _BATCH = 2048  # texts at a time, so that a batch of any size takes bounded memory
 _BATCH_CELLS = 4_000_000  # similarities at a time

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from skillctl.model.handbook import Skill
 
 # Shares of the dense evidence; they sum to at most 1, so that a direction has at most length 1.
-SEMANTIC_SHARE = 0.7
-SURFACE_SHARE = 0.3
+SEMANTIC_SHARE = 0.65
+SURFACE_SHARE = 0.35
 # Description and indicators together count as much as so many examples.
 DESCRIPTION_EXAMPLES = 2.0
 # The centre of the skills is shrunk to the origin as if so many more skills had opposite vectors.

@@ -141,8 +141,9 @@ class _Explainer:
         routed = self._routed
         weights = routed.batch.weights
         is_root = weights.skills[weights.indptr[row]] == 0 and weights.indptr[row + 1] == weights.indptr[row] + 1
+        own = routed.queries[row].skills or {}
         names = {
-            "no_skill_matched": bool(is_root) and len(routed.table.skills) > 1,
+            "no_skill_matched": bool(is_root) and routed.table.mode not in own,
             "unknown_skills": bool(routed.unknown_skills[row]),
             "unpriced": bool(routed.choice.unpriced[row]),
             "gated_out": any(self._gates[row]),
