@@ -8,7 +8,7 @@ from skillctl.errors import InputError, InvalidHandbookError
 from skillctl.store.agent_codec import encode_agent
 from skillctl.store.atomic import remove_leftovers, write_together
 from skillctl.store.canonical_yaml import emit_yaml
-from skillctl.store.codec import Data, encode_handbook_file, encode_mode, encode_skills
+from skillctl.store.codec import Data, encode_handbook_file, encode_mode, encode_playbook, encode_skills
 from skillctl.store.comments import read_trivia
 from skillctl.store.cross_references import find_cross_problems
 from skillctl.store.documents import Document, check_data, locate, read_document
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from skillctl.model.handbook import Handbook
 
-_MODE, _SKILLS, _AGENT, _SELECTION = FOLDER_KINDS
+_MODE, _SKILLS, _AGENT, _SELECTION, _PLAYBOOK = FOLDER_KINDS
 
 
 _Key = tuple[str, str]
@@ -85,6 +85,8 @@ def _parts(handbook: Handbook) -> Iterator[_Part]:
     for mode in handbook.modes.values():
         yield _Part(_MODE, mode.id, encode_mode(mode))
         yield _Part(_SKILLS, mode.id, encode_skills(mode.id, handbook.skills.get(mode.id, ())))
+    for playbook in handbook.playbooks.values():
+        yield _Part(_PLAYBOOK, playbook.id, encode_playbook(playbook))
     for agent in handbook.agents.values():
         yield _Part(_AGENT, agent.id, encode_agent(agent))
     # Last: the ledger must not claim evidence that the profiles do not hold yet.
@@ -101,37 +103,52 @@ def _refuse_invalid(parts: list[_Part], root: Path) -> None:
 
 
 def _plan(parts: list[_Part], root: Path) -> _Plan:
-    expected = {new_path(root, part.kind, part.id): part for part in parts}
-    wanted = {part.key for part in parts}
+    match = _Matcher(parts, root)
+    files = [file for file in list_files(root) if file.kind is not _SELECTION]
     rendered: dict[_Key, tuple[Path, bytes]] = {}
-    removals = []
-    for file in list_files(root):
-        part = expected.get(file.path)
-        if file.kind is _SELECTION or (part and _bytes_of(file.path) == _render(part)):
-            wanted.discard(part.key if part else ("", ""))  # unchanged, and known to be so without reading the YAML
-            continue
-        old = _read_old(file, root)
-        key = (file.kind.folder, (old.id or "") if file.kind.folder else "")
-        if key in wanted:
-            wanted.discard(key)
-            rendered[key] = (file.path, _render_over(_part_of(key, parts), old))
+    gone = set()
+    for file in files:
+        found = match(file)
+        if found is None:
+            gone.add(file.path)
         else:
-            removals.append(file.path)
-    taken = {file.path for file in list_files(root)} - set(removals)
+            rendered[found.part.key] = (file.path, found.data)
+    taken = {file.path for file in files} - gone
     for part in parts:
-        if part.key in wanted:
+        if part.key not in rendered:
             rendered[part.key] = (_free_path(new_path(root, part.kind, part.id), taken), _render(part))
-    writes = _schema_copies(root) | dict(rendered[part.key] for part in parts if part.key in rendered)
-    return _Plan({path: data for path, data in writes.items() if _bytes_of(path) != data}, removals)
+    writes = _schema_copies(root) | dict(rendered[part.key] for part in parts)
+    changed = {path: data for path, data in writes.items() if _bytes_of(path) != data}
+    return _Plan(changed, sorted(gone - set(writes)))
 
 
-def _part_of(key: _Key, parts: list[_Part]) -> _Part:
-    return next(part for part in parts if part.key == key)
+class _Match(NamedTuple):
+    part: _Part
+    data: bytes
+
+
+class _Matcher:
+    """Finds out for the files on the disk which part of the handbook they hold, and what they are to hold."""
+
+    def __init__(self, parts: list[_Part], root: Path) -> None:
+        self.root = root
+        self.by_path = {new_path(root, part.kind, part.id): part for part in parts}
+        self.by_key = {part.key: part for part in parts}
+
+    def __call__(self, file: HandbookFile) -> _Match | None:
+        expected = self.by_path.get(file.path)
+        if expected is not None:
+            data = _render(expected)
+            if _bytes_of(file.path) == data:
+                return _Match(expected, data)  # unchanged, and known to be so without reading the YAML
+        old = _read_old(file, self.root)
+        part = self.by_key.get((file.kind.folder, (old.id or "") if file.kind.folder else ""))
+        return part and _Match(part, _render_over(part, old))
 
 
 def _read_old(file: HandbookFile, root: Path) -> Document:
     document = read_document(file)
-    if document.data is None:
+    if document.problems:
         raise InvalidHandbookError(tuple(str(problem) for problem in document.problems), where=str(root))
     return document
 

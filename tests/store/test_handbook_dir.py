@@ -167,6 +167,26 @@ def test_the_file_of_a_removed_agent_goes(basic: Path) -> None:
     assert load_handbook(basic).agents == {}
 
 
+def test_a_new_agent_may_take_the_file_of_a_removed_one(basic: Path) -> None:
+    (basic / "agents" / "gpt-4o.yaml").rename(basic / "agents" / "new.yaml")
+    handbook = replace(load_handbook(basic), agents={"new": Agent("new")})  # type: ignore[arg-type, dict-item]
+    save_handbook(handbook, basic)
+    assert load_handbook(basic) == handbook
+
+
+def test_selections_are_left_alone(basic: Path) -> None:
+    selection = basic / "selections" / "embedded.yaml"
+    selection.parent.mkdir()
+    selection.write_text("orchestrator: embedded   # mine\nchoice: {skills: [answer.math]}\n", encoding="utf-8")
+    before = selection.read_bytes()
+    (basic / "agents" / "gpt-4o.yaml").unlink()
+    handbook = load_handbook(basic)
+    (basic / "handbook.yaml").unlink()
+    save_handbook(handbook, basic)
+    assert selection.read_bytes() == before
+    assert load_handbook(basic) == handbook
+
+
 def test_handwritten_fields_survive_where_the_model_has_no_place_for_them(basic: Path) -> None:
     path = basic / "agents" / "gpt-4o.yaml"
     text = path.read_text(encoding="utf-8")
@@ -208,11 +228,13 @@ def test_half_of_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.yaml"))
 
 
-def test_an_unreadable_old_file_is_never_overwritten(basic: Path) -> None:
+@pytest.mark.parametrize("text", ["a: [", "model: m\n", "agent: gpt-4o\nmodell: m\n"])
+def test_an_old_file_with_problems_is_never_overwritten_or_removed(text: str, basic: Path) -> None:
     handbook = load_handbook(basic)
-    (basic / "agents" / "gpt-4o.yaml").write_text("a: [", encoding="utf-8")
+    (basic / "agents" / "gpt-4o.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(InvalidHandbookError, match="1 problem"):
         save_handbook(handbook, basic)
+    assert (basic / "agents" / "gpt-4o.yaml").read_text(encoding="utf-8") == text
 
 
 def test_a_missing_folder_points_to_init(tmp_path: Path) -> None:
