@@ -86,7 +86,11 @@ def _unpack_member(file: BinaryIO, member: zlib._Decompress, data: bytes) -> Ite
         piece = member.decompress(data, PIECE)
         if piece:
             yield piece
-        data = member.unconsumed_tail or (b"" if member.eof else file.read(_PACKED_PIECE))
+        data = member.unconsumed_tail or _read_on(file, member)
+
+
+def _read_on(file: BinaryIO, member: zlib._Decompress) -> bytes:
+    return b"" if member.eof else file.read(_PACKED_PIECE)
 
 
 def _skip_padding(file: BinaryIO, data: bytes) -> bytes:
