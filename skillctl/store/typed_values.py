@@ -171,6 +171,19 @@ class _Reader:
             return None
         if kind == "string":
             return text
+        if kind == "boolean":
+            return self.read_boolean(node, path)
+        return self.read_number(node, kind, path)
+
+    def read_boolean(self, node: yaml.ScalarEvent, path: JsonPath) -> bool | None:
+        value = _WORDS.get(node.value) if is_plain(node) else None
+        if value is None:
+            self.fault(node, path, f"must be true or false without quotes, not {_shorten(node.value)}")
+        return value
+
+    def read_number(self, node: yaml.ScalarEvent, kind: str, path: JsonPath) -> float | None:
+        text: str = node.value
+        plain = is_plain(node)
         if plain and _NON_FINITE.fullmatch(text):
             self.fault(node, path, f"{text} is not finite: write a number, or remove the key if it is unknown")
             return None
@@ -261,7 +274,7 @@ def parse_number(text: str) -> int | float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-_TYPE_NAMES = {"string": "a text", "number": "a number", "integer": "a whole number"}
+_TYPE_NAMES = {"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false"}
 
 
 def _name(node: Node) -> str:

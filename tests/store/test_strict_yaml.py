@@ -48,6 +48,16 @@ def test_plain_scalars_are_numbers_where_the_schema_says_number(text: str, numbe
     assert value["price"]["prompt_usd_per_mtok"] == number
 
 
+@pytest.mark.parametrize(
+    ("text", "value"), [("true", True), ("False", False), ("yes", None), ("'true'", None), ("1", None)]
+)
+def test_only_true_and_false_are_truth_values(text: str, value: bool | None) -> None:  # noqa: FBT001 - a parameter
+    schema = {"type": "object", "properties": {"b": {"type": "boolean"}}}
+    found, faults = read_value(parse_yaml(f"b: {text}\n".encode()), schema)
+    assert found == {"b": value}
+    assert [fault.message.split(" without")[0] for fault in faults] == ["must be true or false"] * (value is None)
+
+
 @pytest.mark.usefixtures("_parser")
 @pytest.mark.parametrize("text", ["1_000", "0x10", "0o7", "1:30", "yes", "1,5", "--1", "1e", "e1"])
 def test_other_notations_are_no_numbers(text: str) -> None:
