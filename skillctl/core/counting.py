@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillctl.core.half_life import HalfLife
     from skillctl.core.orchestration import Orchestrator
     from skillctl.model.handbook import ModeId
-    from skillctl.model.trace import Trace
+    from skillctl.model.trace import Step, Trace
 
 _CODES = {False: 0, True: 1, None: 2}
 _NO_VERDICT = _CODES[None]
@@ -162,11 +162,8 @@ class EvidenceCounter:
             return runs
         owners = [traces[index] for index, _, _ in found]
         pairs = np.array([pair for _, pair, _ in found], dtype=np.int64)
-        verdicts = [
-            trace.success if step.success is None else step.success
-            for trace, (_, _, step) in zip(owners, found, strict=True)
-        ]
-        places = self._credits.find_rows(owners, pairs, are_steps=True)
+        verdicts = [_judge_step(trace, step) for trace, (_, _, step) in zip(owners, found, strict=True)]
+        places = self._credits.find_rows(owners, pairs, [step.skills for _, _, step in found])
         metrics = np.full((len(found), runs.metrics.shape[1]), np.nan)
         metrics[:, 0] = np.array([step.cost_usd for _, _, step in found], dtype=np.float64)
         steps = _Runs(
@@ -201,6 +198,22 @@ class EvidenceCounter:
         return float(times.max()) if self._decay.is_by_time else None
 
 
+def _judge_step(trace: Trace, step: Step) -> bool | None:
+    """Return the verdict on a step: its own, else that of its trajectory; an outside failure has none."""
+    if step.error is not None:
+        return None
+    return trace.success if step.success is None else step.success
+
+
+def _own_cost(trace: Trace) -> float | None:
+    """Return what the trace's own agent cost: of a trajectory with steps of others, only its own steps."""
+    own = [step.cost_usd for step in trace.steps if step.agent == trace.agent and step.mode == trace.mode]
+    if len(own) == len(trace.steps) or not own or trace.cost_usd is None:
+        return trace.cost_usd
+    known = [cost for cost in own if cost is not None]
+    return sum(known) if len(known) == len(own) else trace.cost_usd
+
+
 def _hash(traces: Sequence[Trace]) -> NDArray[np.uint64]:
     """Return eight bytes of each trace's identity.
 
@@ -217,7 +230,7 @@ def _hash(traces: Sequence[Trace]) -> NDArray[np.uint64]:
 def _measure(traces: Sequence[Trace]) -> NDArray[np.float64]:
     """Return the metrics of each trace, NaN for unknown; a run that an outside error ended says nothing of cost."""
     columns = [
-        [trace.cost_usd for trace in traces],
+        [_own_cost(trace) if trace.steps else trace.cost_usd for trace in traces],
         [trace.prompt_tokens for trace in traces],
         [trace.completion_tokens for trace in traces],
         [trace.latency_s for trace in traces],

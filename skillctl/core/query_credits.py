@@ -108,19 +108,22 @@ class QueryCredits:
         self._inferred = [_Inferred(mode, open_orchestrator) for mode in layout.modes]
         self._named = [_Named(mode, dropped) for mode in layout.modes]
 
-    def find_rows(self, traces: Sequence[Trace], pairs: NDArray[np.int64], *, are_steps: bool = False) -> Places:
+    def find_rows(
+        self, traces: Sequence[Trace], pairs: NDArray[np.int64], skills: Sequence[Mapping[str, float]] | None = None
+    ) -> Places:
         """Return where the credits stand of runs by ``pairs`` on the queries of ``traces``.
 
         Args:
             traces: The trace of each run.
             pairs: The pair of each run.
-            are_steps: Whether the runs are steps: the skills that a trace names are those of its own mode.
+            skills: Weights that each run names, those of the traces without it.
         """
         modes = self._mode_of_pair[pairs]
         tables, rows = 2 * modes, np.zeros(len(pairs), dtype=np.int64)
-        named = np.array([bool(trace.skills) and not are_steps for trace in traces], dtype=np.bool_)
+        weights = [trace.skills for trace in traces] if skills is None else skills
+        named = np.array([bool(own) for own in weights], dtype=np.bool_)
         for index in np.flatnonzero(named).tolist():
-            rows[index] = self._named[modes[index]].find(traces[index].skills)
+            rows[index] = self._named[modes[index]].find(weights[index])
         for index in np.flatnonzero(self._has_skills[modes] & ~named).tolist():
             rows[index] = self._inferred[modes[index]].find(traces[index].query)
         for mode in np.unique(modes).tolist():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NewType
+from typing import Any, Literal, NewType
 
 ModeId = NewType("ModeId", str)
 SkillId = NewType("SkillId", str)
 AgentId = NewType("AgentId", str)
+PlaybookId = NewType("PlaybookId", str)
+ActionKind = Literal["answer", "code", "search", "command"]
 
 SCHEMA_VERSION = 1
 
@@ -110,6 +112,7 @@ class Agent:
         api_key_env: Name of the environment variable that holds the key, or ``None``.
         params: Passed to the model as they are.
         command: Program and arguments instead of a model, or ``()``.
+        playbook: How the agent is instructed, or ``None`` for the playbook of the skill or mode.
         profiles: By mode.
         extra: Hand-written ``x-…`` fields, kept as they are.
     """
@@ -117,6 +120,7 @@ class Agent:
     id: AgentId
     model: str | None = None
     tools: tuple[str, ...] = ()
+    playbook: PlaybookId | None = None
     modes: tuple[ModeId, ...] = ()
     price: Price | None = None
     capabilities: Capabilities = field(default_factory=Capabilities)
@@ -149,7 +153,7 @@ class Origin:
 class Skill:
     """A reusable ability: a description, and indicators that say when it is needed.
 
-    ``parent`` is ``None`` directly below the mode.
+    ``parent`` is ``None`` directly below the mode. A skill without a playbook is served by that of its parent.
     """
 
     id: SkillId
@@ -157,6 +161,7 @@ class Skill:
     parent: SkillId | None = None
     indicators: tuple[Indicator, ...] = ()
     examples: tuple[str, ...] = ()
+    playbook: PlaybookId | None = None
     origin: Origin | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -172,11 +177,68 @@ class Insight:
 
 
 @dataclass(frozen=True, slots=True)
+class Action:
+    """What a mode does with the reply of its agent; a field that is ``None`` has the default of its kind.
+
+    Attributes:
+        kind: ``answer`` gives the reply as it is, ``code`` runs it as Python in the sandbox, ``search`` looks it up,
+            ``command`` hands it to a program.
+        is_final: Whether what comes of it is an answer; the default only for ``answer``.
+        timeout_s: Of a program that is run.
+        memory_mb: Of code.
+        corpus: Folder or file of documents to search, relative to the handbook.
+        url: Endpoint to search instead of a corpus.
+        results: How many passages a search gives.
+        command: Program and arguments.
+    """
+
+    kind: ActionKind
+    is_final: bool | None = None
+    timeout_s: float | None = None
+    memory_mb: int | None = None
+    corpus: str | None = None
+    url: str | None = None
+    results: int | None = None
+    command: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> bool:
+        """Whether what comes of the action is an answer."""
+        return self.kind == "answer" if self.is_final is None else self.is_final
+
+
+@dataclass(frozen=True, slots=True)
+class Playbook:
+    """How an agent goes about a step: what a skill looks like when it is carried out.
+
+    Attributes:
+        id: Named by agents and skills.
+        description: For people and language models.
+        instructions: What the agent is told.
+        input: Template of what it is given, with ``{query}`` and ``{observations}``; empty means both.
+        tools: Tools without which an agent cannot carry it out.
+        extra: Hand-written ``x-…`` fields, kept as they are.
+    """
+
+    id: PlaybookId
+    description: str = ""
+    instructions: str = ""
+    input: str = ""
+    tools: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Mode:
-    """A way of working, such as ``search``, ``code`` or ``answer``, with its insights."""
+    """A way of working, such as ``search``, ``code`` or ``answer``, with its insights.
+
+    Without an action a mode answers.
+    """
 
     id: ModeId
     description: str = ""
+    action: Action | None = None
+    playbook: PlaybookId | None = None
     insights: tuple[Insight, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -247,6 +309,7 @@ class Handbook:
     modes: Mapping[ModeId, Mode] = field(default_factory=dict)
     skills: Mapping[ModeId, tuple[Skill, ...]] = field(default_factory=dict)
     agents: Mapping[AgentId, Agent] = field(default_factory=dict)
+    playbooks: Mapping[PlaybookId, Playbook] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def default_mode(self) -> ModeId:

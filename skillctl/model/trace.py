@@ -9,7 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action within a trajectory and what came of it."""
+    """One action within a trajectory and what came of it.
+
+    ``error`` is the code of an outside failure: such a step is no evidence. ``skills`` are the weights of the skills
+    that the step was routed by, empty where the log does not say.
+    """
 
     mode: str | None = None
     agent: str | None = None
@@ -17,6 +21,8 @@ class Step:
     observation: str | None = None
     cost_usd: float | None = None
     success: bool | None = None
+    error: str | None = None
+    skills: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,14 @@ def encode_agent(agent: Agent) -> Data:
     capabilities = agent.capabilities
     return {
         "agent": agent.id,
-        **without_nothing({"model": agent.model, "tools": list(agent.tools), "modes": list(agent.modes)}),
+        **without_nothing(
+            {
+                "model": agent.model,
+                "tools": list(agent.tools),
+                "playbook": agent.playbook,
+                "modes": list(agent.modes),
+            }
+        ),
         # A price of which nothing is known is not the same as no word about the price.
         **({} if agent.price is None else {"price": _encode_numbers(agent.price, _PRICES)}),
         **without_nothing(
@@ -50,6 +57,7 @@ def decode_agent(data: Data) -> Agent:
         id=AgentId(data["agent"]),
         model=data.get("model"),
         tools=tuple(data.get("tools", ())),
+        playbook=data.get("playbook"),
         modes=tuple(ModeId(mode) for mode in data.get("modes", ())),
         price=_decode_price(data["price"]) if "price" in data else None,
         capabilities=_decode_capabilities(data.get("capabilities", {})),

@@ -10,6 +10,7 @@ from typing import Any
 
 from skillctl.model.handbook import (
     SCHEMA_VERSION,
+    Action,
     EvidenceSource,
     Handbook,
     Indicator,
@@ -18,6 +19,8 @@ from skillctl.model.handbook import (
     ModeId,
     OrchestratorSettings,
     Origin,
+    Playbook,
+    PlaybookId,
     Settings,
     Skill,
     SkillId,
@@ -111,6 +114,8 @@ def encode_mode(mode: Mode) -> Data:
         **without_nothing(
             {
                 "description": mode.description,
+                "action": _encode_action(mode.action) if mode.action else None,
+                "playbook": mode.playbook,
                 "insights": [
                     without_nothing(
                         {
@@ -133,7 +138,59 @@ def decode_mode(data: Data) -> Mode:
     return Mode(
         id=ModeId(data["mode"]),
         description=data.get("description", ""),
+        action=_decode_action(data["action"]) if "action" in data else None,
+        playbook=data.get("playbook"),
         insights=tuple(Insight(**_known(insight)) for insight in data.get("insights", ())),
+        extra=extra_fields(data),
+    )
+
+
+def _encode_action(action: Action) -> Data:
+    return {
+        "kind": action.kind,
+        **without_nothing(
+            {
+                "is_final": action.is_final,
+                "timeout_s": action.timeout_s,
+                "memory_mb": action.memory_mb,
+                "corpus": action.corpus,
+                "url": action.url,
+                "results": action.results,
+                "command": list(action.command),
+            }
+        ),
+    }
+
+
+def _decode_action(data: Data) -> Action:
+    known = _known(data)
+    return Action(**{**known, "command": tuple(known.get("command", ()))})
+
+
+def encode_playbook(playbook: Playbook) -> Data:
+    """Return the data of ``playbooks/<playbook>.yaml``."""
+    return {
+        "playbook": playbook.id,
+        **without_nothing(
+            {
+                "description": playbook.description,
+                "instructions": playbook.instructions,
+                "input": playbook.input,
+                "tools": list(playbook.tools),
+            }
+        ),
+        **playbook.extra,
+    }
+
+
+def decode_playbook(data: Data) -> Playbook:
+    """Return a playbook."""
+    return Playbook(
+        id=PlaybookId(data["playbook"]),
+        description=data.get("description", ""),
+        instructions=data.get("instructions", ""),
+        input=data.get("input", ""),
+        tools=tuple(data.get("tools", ())),
         extra=extra_fields(data),
     )
 
@@ -157,6 +214,7 @@ def _encode_skill(skill: Skill) -> Data:
             {
                 "indicators": [{"regex": sign.text} if sign.is_regex else sign.text for sign in skill.indicators],
                 "examples": list(skill.examples),
+                "playbook": skill.playbook,
                 "origin": _encode_origin(skill.origin) if skill.origin else None,
             }
         ),
@@ -171,6 +229,7 @@ def _decode_skill(data: Data) -> Skill:
         description=data["description"],
         indicators=tuple(_decode_indicator(indicator) for indicator in data.get("indicators", ())),
         examples=tuple(data.get("examples", ())),
+        playbook=data.get("playbook"),
         origin=_decode_origin(data["origin"]) if "origin" in data else None,
         extra=extra_fields(data),
     )

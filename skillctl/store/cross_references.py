@@ -42,6 +42,8 @@ class _Names:
         self.modes: set[str] = {one.id for one in documents if one.kind.schema == "mode" and one.id is not None}
         self.knows_modes = "mode" not in unreadable
         self.knows_skills = "skills" not in unreadable
+        self.playbooks: set[str] = {one.id for one in documents if one.kind.schema == "playbook" and one.id is not None}
+        self.knows_playbooks = "playbook" not in unreadable
         self.mode_of: dict[str, str] = {}
         self.skills: defaultdict[str, set[str]] = defaultdict(set)
         for document in documents:
@@ -56,6 +58,11 @@ class _Names:
         if isinstance(mode, str) and mode not in self.modes and self.knows_modes:
             hint = _nearest(mode, self.modes) or f"add modes/{mode}.yaml"
             yield Fault(0, path, f"there is no mode {_quote(mode)}: {hint}")
+
+    def playbook_fault(self, playbook: object, path: JsonPath) -> Iterator[Fault]:
+        if isinstance(playbook, str) and playbook not in self.playbooks and self.knows_playbooks:
+            hint = _nearest(playbook, self.playbooks) or f"add playbooks/{playbook}.yaml"
+            yield Fault(0, path, f"there is no playbook {_quote(playbook)}: {hint}")
 
 
 def _repeated_files(documents: Iterable[Document]) -> Iterator[tuple[Document, Fault]]:
@@ -93,8 +100,18 @@ def _check_handbook(data: Mapping[str, Any], names: _Names) -> Iterator[Fault]:
 
 
 def _check_mode(data: Mapping[str, Any], names: _Names) -> Iterator[Fault]:
+    yield from names.playbook_fault(data.get("playbook"), ("playbook",))
+    yield from _action_faults(_dict(data.get("action")))
     for index, insight in _numbered_dicts(data.get("insights")):
         yield from names.mode_fault(insight.get("after"), ("insights", index, "after"))
+
+
+def _action_faults(action: Mapping[str, Any]) -> Iterator[Fault]:
+    kind = action.get("kind")
+    if kind == "search" and ("corpus" in action) == ("url" in action):
+        yield Fault(0, ("action",), "a search has either `corpus` or `url`: give one of them")
+    if kind == "command" and "command" not in action:
+        yield Fault(0, ("action",), "an action of kind `command` has `command`: add the program and its arguments")
 
 
 def _check_skills(data: Mapping[str, Any], names: _Names) -> Iterator[Fault]:
@@ -105,6 +122,7 @@ def _check_skills(data: Mapping[str, Any], names: _Names) -> Iterator[Fault]:
         if isinstance(parent, str):
             yield from _parent_faults(data.get("mode"), parent, ("skills", index, "parent"), names)
             parents[skill.get("id")] = (parent, index)
+        yield from names.playbook_fault(skill.get("playbook"), ("skills", index, "playbook"))
         for place, indicator in _numbered_dicts(skill.get("indicators")):
             yield from _regex_faults(indicator.get("regex"), ("skills", index, "indicators", place, "regex"))
     yield from _cycle_faults(parents)
@@ -143,6 +161,7 @@ def _regex_faults(pattern: object, path: JsonPath) -> Iterator[Fault]:
 
 
 def _check_agent(data: Mapping[str, Any], names: _Names) -> Iterator[Fault]:
+    yield from names.playbook_fault(data.get("playbook"), ("playbook",))
     for index, mode in enumerate(data.get("modes") or ()):
         yield from names.mode_fault(mode, ("modes", index))
     for mode, profile in _dict(data.get("profiles")).items():
@@ -195,8 +214,8 @@ def _number_faults(entry: Mapping[str, Any], path: JsonPath) -> Iterator[Fault]:
             yield Fault(0, (*path, parameter), message)
 
 
-def _check_selection(_data: Mapping[str, Any], _names: _Names) -> Iterator[Fault]:
-    return iter(())  # it records a choice at a time: skills may have gone since
+def _check_nothing(_data: Mapping[str, Any], _names: _Names) -> Iterator[Fault]:
+    return iter(())
 
 
 _CHECKS = {
@@ -204,7 +223,8 @@ _CHECKS = {
     "mode": _check_mode,
     "skills": _check_skills,
     "agent": _check_agent,
-    "selection": _check_selection,
+    "selection": _check_nothing,  # it records a choice at a time: skills may have gone since
+    "playbook": _check_nothing,  # it refers to nothing
 }
 
 

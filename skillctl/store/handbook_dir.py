@@ -10,7 +10,7 @@ from skillctl.errors import InvalidHandbookError
 from skillctl.model.handbook import Handbook, ModeId
 from skillctl.model.problem import Problem
 from skillctl.store.agent_codec import decode_agent
-from skillctl.store.codec import decode_handbook_file, decode_mode, decode_skills
+from skillctl.store.codec import decode_handbook_file, decode_mode, decode_playbook, decode_skills
 from skillctl.store.cross_references import find_cross_problems
 from skillctl.store.documents import Document, locate, read_document
 from skillctl.store.handbook_files import (
@@ -100,9 +100,13 @@ def _decode(documents: Iterable[Document]) -> Handbook:
     modes = {mode.id: mode for mode in sorted(map(decode_mode, by_schema["mode"]), key=lambda mode: mode.id)}
     agents = {agent.id: agent for agent in sorted(map(decode_agent, by_schema["agent"]), key=lambda agent: agent.id)}
     skills = {ModeId(data["mode"]): decode_skills(data) for data in by_schema["skills"]}
+    playbooks = {
+        book.id: book for book in sorted(map(decode_playbook, by_schema["playbook"]), key=lambda book: book.id)
+    }
     return replace(
         decode_handbook_file(by_schema["handbook"][0]),
         modes=modes,
         skills={mode: skills.get(mode, ()) for mode in modes},
         agents=agents,
+        playbooks=playbooks,
     )

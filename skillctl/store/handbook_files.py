@@ -29,6 +29,7 @@ FOLDER_KINDS = (
     Kind("skills", "skills", "mode"),
     Kind("agents", "agent", "agent"),
     Kind("selections", "selection", "orchestrator"),
+    Kind("playbooks", "playbook", "playbook"),
 )
 
 

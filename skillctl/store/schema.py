@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from skillctl.store.yaml_nodes import JsonPath
 
-HANDBOOK_SCHEMAS = ("handbook", "mode", "skills", "agent", "selection")
+HANDBOOK_SCHEMAS = ("handbook", "mode", "skills", "agent", "selection", "playbook")
 
 
 def schema_root() -> Path:
@@ -97,6 +97,7 @@ _SENTENCES = {
     "uniqueItems": "an item stands twice: keep one",
     "oneOf": "must be a text, or {{regex: ...}} with a regular expression",
     "not": "has both `model` and `command`: keep one",
+    "enum": "must be one of {wanted}, not {found!r}",
     "pattern": "{found!r} does not match {wanted}",
 }
 

@@ -254,6 +254,8 @@ def _read_step(step: object, index: int) -> Step:
         observation=_read_text(step.get("observation")),
         cost_usd=cost,
         success=None if success is None or step.get("error") else bool(success),
+        error=_read_error(step["error"]) if step.get("error") else None,
+        skills=_read_skills(step["skills"]) if step.get("skills") else {},
     )
 
 
