@@ -21,6 +21,9 @@ MAX_WORDS = 65_536
 
 _WORD = re.compile(r"\w{1,40}|[^\w\s]")  # longer runs (base64, hashes) fall into pieces: the table stays small
 _OPTION = re.compile(r"^\s*\(?[A-J][).:]\s", re.MULTILINE)
+# Word vectors are rounded to multiples of 2**-8, so that sums below 2**16 are exact in single precision, in whatever
+# order they are added. (A token's largest component is 8; a text would need 8,192 such tokens to get there.)
+VECTOR_STEPS = np.float32(256)
 _SPARSE_PRODUCT_FROM = 20_000  # words in a batch from which importing scipy.sparse (0.15 s) pays
 
 _WHICH = frozenset({"what", "which"})
@@ -148,7 +151,8 @@ class WordTable:
             self._rows = grown
         dim = self._embedder.dim
         rows = self._rows[self._filled : end]
-        rows[:, :dim], tokens = self._embedder.embed_words(new)
+        sums, tokens = self._embedder.embed_words(new)
+        rows[:, :dim] = np.rint(sums * VECTOR_STEPS) / VECTOR_STEPS
         rows[:, dim:] = [_count_word(word) for word in new]
         rows[:, dim + _TOKENS] = tokens
         self._filled = end
@@ -157,10 +161,10 @@ class WordTable:
 def sum_rows(
     rows: NDArray[np.float32], ids: NDArray[np.int32], indptr: NDArray[np.int64], *, chunk: int = 8192
 ) -> NDArray[np.float32]:
-    """Return the sum of ``rows[ids]`` within each segment of ``indptr``, added in order.
+    """Return the sum of ``rows[ids]`` within each segment of ``indptr``.
 
-    A large batch goes through a sparse product, a small one does without SciPy's import; both add in the same
-    order, so the sums are the same to the last bit.
+    A large batch goes through a sparse product, a small one does without SciPy's import; as the sums are exact
+    (see ``VECTOR_STEPS``), they are the same to the last bit.
     """
     count = len(indptr) - 1
     if len(ids) >= _SPARSE_PRODUCT_FROM:
