@@ -132,7 +132,11 @@ class _Reader:
         traces = no_verdict = 0
         newest: list[float] = []
         batches = read_trace_batches(
-            self._sources.places[path], success_at=self._success_at, on_problem=report, boundary=boundary
+            self._sources.places[path],
+            success_at=self._success_at,
+            on_problem=report,
+            boundary=boundary,
+            on_read=self._sources.on_read,
         )
         for batch in batches:
             meter.add(batch.data)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +16,7 @@ from skillctl.errors import UsageError
 from skillctl.store.byte_stream import STDIN, open_binary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from skillctl.model.problem import Problem
 
@@ -27,7 +29,10 @@ class TraceSources:
     Attributes:
         places: Where to read each log.
         bad_lines: Faults met so far.
+        on_read: Told of bytes that were read, where a progress bar is shown.
     """
+
+    on_read: Callable[[int], object] | None = None
 
     def __init__(self, places: dict[str, str], *, is_quiet: bool) -> None:
         self.places = places
@@ -54,9 +59,27 @@ def open_sources(paths: Sequence[str], *, is_quiet: bool, is_read_twice: bool) -
         raise UsageError(message, hint="give - once")
     places = {path: path for path in paths}
     if not (is_read_twice and STDIN in places):
-        yield TraceSources(places, is_quiet=is_quiet)
+        with _show_progress(TraceSources(places, is_quiet=is_quiet), is_quiet=is_quiet) as sources:
+            yield sources
         return
     with tempfile.NamedTemporaryFile(prefix="skillctl-") as copy, open_binary(STDIN) as stdin:
         shutil.copyfileobj(stdin, copy)
         copy.flush()
-        yield TraceSources({**places, STDIN: copy.name}, is_quiet=is_quiet)
+        places[STDIN] = copy.name
+        with _show_progress(TraceSources(places, is_quiet=is_quiet), is_quiet=is_quiet) as sources:
+            yield sources
+
+
+@contextmanager
+def _show_progress(sources: TraceSources, *, is_quiet: bool) -> Iterator[TraceSources]:
+    """Show on a terminal how far the logs were read; nothing where standard error is none."""
+    if is_quiet or not sys.stderr.isatty():
+        yield sources
+        return
+    from tqdm import tqdm
+
+    files = [Path(place) for place in sources.places.values()]
+    total = sum(file.stat().st_size for file in files) if all(file.is_file() for file in files) else None
+    with tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr, leave=False) as bar:
+        sources.on_read = bar.update
+        yield sources

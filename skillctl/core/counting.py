@@ -165,7 +165,7 @@ class EvidenceCounter:
         verdicts = [_judge_step(trace, step) for trace, (_, _, step) in zip(owners, found, strict=True)]
         places = self._credits.find_rows(owners, pairs, [step.skills for _, _, step in found])
         metrics = np.full((len(found), runs.metrics.shape[1]), np.nan)
-        metrics[:, 0] = np.array([step.cost_usd for _, _, step in found], dtype=np.float64)
+        metrics[:, 0] = np.array([None if step.error else step.cost_usd for _, _, step in found], dtype=np.float64)
         steps = _Runs(
             pairs,
             np.array([_CODES[verdict] for verdict in verdicts], dtype=np.int8),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,6 +15,27 @@ PIECE = 1 << 20  # bytes
 _PACKED_PIECE = 1 << 15  # damage costs what was packed with it, so it is fed in small pieces
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS  # zlib's way to say: expect the header and the checksum of gzip
+
+
+class Readable(Protocol):
+    """Something that gives bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most ``size`` bytes, none at the end."""
+        ...
+
+
+class _Watched:
+    """A file that tells how much was read from it."""
+
+    def __init__(self, file: Readable, on_read: Callable[[int], object]) -> None:
+        self._file = file
+        self._on_read = on_read
+
+    def read(self, size: int, /) -> bytes:
+        data = self._file.read(size)
+        self._on_read(len(data))
+        return data
 
 
 @contextmanager
@@ -27,14 +48,18 @@ def open_binary(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def read_pieces(path: str, on_fault: Callable[[str], None]) -> Iterator[bytes]:
+def read_pieces(
+    path: str, on_fault: Callable[[str], None], on_read: Callable[[int], object] | None = None
+) -> Iterator[bytes]:
     """Yield the content in pieces of at most ``PIECE`` bytes, unpacked where it starts like gzip.
 
     Args:
         path: A file, or ``-``.
         on_fault: Told in words when compressed data is damaged; what came before the damage was yielded.
+        on_read: Told of the bytes read from the file, packed as they are, for a progress bar.
     """
-    with open_binary(path) as file:
+    with open_binary(path) as opened:
+        file: Readable = opened if on_read is None else _Watched(opened, on_read)
         head = file.read(_PACKED_PIECE)
         if head.startswith(_GZIP_MAGIC):
             yield from _join_small(_unpack(file, head, on_fault))
@@ -63,7 +88,7 @@ def _join_small(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-def _unpack(file: BinaryIO, data: bytes, on_fault: Callable[[str], None]) -> Iterator[bytes]:
+def _unpack(file: Readable, data: bytes, on_fault: Callable[[str], None]) -> Iterator[bytes]:
     """Unpack one gzip member after the other; zero bytes after a member are padding."""
     while data:
         member = zlib.decompressobj(_GZIP_WINDOW)
@@ -81,7 +106,7 @@ def _unpack(file: BinaryIO, data: bytes, on_fault: Callable[[str], None]) -> Ite
             return
 
 
-def _unpack_member(file: BinaryIO, member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+def _unpack_member(file: Readable, member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
     while data and not member.eof:
         piece = member.decompress(data, PIECE)
         if piece:
@@ -89,11 +114,11 @@ def _unpack_member(file: BinaryIO, member: zlib._Decompress, data: bytes) -> Ite
         data = member.unconsumed_tail or _read_on(file, member)
 
 
-def _read_on(file: BinaryIO, member: zlib._Decompress) -> bytes:
+def _read_on(file: Readable, member: zlib._Decompress) -> bytes:
     return b"" if member.eof else file.read(_PACKED_PIECE)
 
 
-def _skip_padding(file: BinaryIO, data: bytes) -> bytes:
+def _skip_padding(file: Readable, data: bytes) -> bytes:
     data = data.lstrip(b"\0") or file.read(_PACKED_PIECE)
     while data and not data.strip(b"\0"):
         data = file.read(_PACKED_PIECE)

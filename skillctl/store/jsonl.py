@@ -48,6 +48,7 @@ def read_batches(
     *,
     boundary: int = 0,
     max_line: int = MAX_LINE,
+    on_read: Callable[[int], object] | None = None,
 ) -> Iterator[LineBatch]:
     """Yield a file's lines in batches of about a megabyte.
 
@@ -56,13 +57,14 @@ def read_batches(
         on_problem: Told of damaged gzip data and of lines longer than ``max_line``.
         boundary: A position, in decompressed bytes and at a line's end, where one batch ends and another starts.
         max_line: Bytes of the longest line that is read.
+        on_read: Told of the bytes read from the file, for a progress bar.
     """
     splitter = _Splitter(path, on_problem, boundary, max_line)
 
     def report(message: str) -> None:
         on_problem(Problem(path, 0, "$", message))
 
-    for piece in read_pieces(path, report):
+    for piece in read_pieces(path, report, on_read):
         yield from splitter.feed(piece)
     yield from splitter.finish()
 

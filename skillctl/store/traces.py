@@ -66,7 +66,12 @@ def read_traces(path: str, *, success_at: float = 0.5, on_problem: OnProblem) ->
 
 
 def read_trace_batches(
-    path: str, *, success_at: float = 0.5, on_problem: OnProblem, boundary: int = 0
+    path: str,
+    *,
+    success_at: float = 0.5,
+    on_problem: OnProblem,
+    boundary: int = 0,
+    on_read: Callable[[int], object] | None = None,
 ) -> Iterator[TraceBatch]:
     """Yield a file's traces in batches that know where in the file they stand.
 
@@ -75,8 +80,9 @@ def read_trace_batches(
         success_at: The score from which a trace without ``success`` counts as one.
         on_problem: Told of every line that is not used.
         boundary: A position in decompressed bytes where one batch ends and another starts.
+        on_read: Told of the bytes read from the file, for a progress bar.
     """
-    for batch in read_batches(path, on_problem, boundary=boundary):
+    for batch in read_batches(path, on_problem, boundary=boundary, on_read=on_read):
         traces, is_complete = _parse_lines(path, batch, success_at, on_problem)
         yield TraceBatch(batch.offset, batch.data if is_complete else b"", traces)
 
@@ -224,12 +230,12 @@ def _read_text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _read_skills(value: object) -> dict[str, float]:
+def _read_skills(value: object, where: str = "skills") -> dict[str, float]:
     if not isinstance(value, dict):
-        _refuse("skills", value, "must be an object of weights by skill id")
+        _refuse(where, value, "must be an object of weights by skill id")
     for skill, weight in value.items():
         if type(weight) not in (int, float) or weight < 0:
-            _refuse(f"skills.{skill}", weight, "must be a weight of at least 0")
+            _refuse(f"{where}.{skill}", weight, "must be a weight of at least 0")
     return {skill: float(weight) for skill, weight in value.items()}
 
 
@@ -255,7 +261,7 @@ def _read_step(step: object, index: int) -> Step:
         cost_usd=cost,
         success=None if success is None or step.get("error") else bool(success),
         error=_read_error(step["error"]) if step.get("error") else None,
-        skills=_read_skills(step["skills"]) if step.get("skills") else {},
+        skills=_read_skills(step["skills"], f"{where}.skills") if step.get("skills") else {},
     )
 
 
