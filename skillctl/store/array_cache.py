@@ -22,8 +22,10 @@ Arrays = dict[str, "NDArray[np.generic]"]
 
 def read_arrays(kind: str, key: str) -> Arrays | None:
     """Return the arrays of one entry, or ``None`` when there is none that can be read."""
+    path = cache_root() / kind / f"{key}.npz"
     try:
-        with np.load(cache_root() / kind / f"{key}.npz", allow_pickle=False) as entry:
+        # The file is opened here, as np.load leaves a damaged one open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as entry:
             return dict(entry.items())
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
