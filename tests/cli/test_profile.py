@@ -3,9 +3,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -400,3 +402,16 @@ def test_a_kill_in_the_middle_leaves_the_handbook_as_it_was(handbook: Path) -> N
     process.wait()
     process.stdin.close()
     assert _content(handbook) == before
+
+
+def test_a_terminal_sees_how_far_the_logs_were_read(handbook: Path, tmp_path: Path) -> None:
+    log = _write(tmp_path / "t.jsonl", [_trace(n) for n in range(200)])
+    terminal, side = pty.openpty()
+    termios.tcsetwinsize(side, (24, 80))
+    command = [sys.executable, "-m", "skillctl", "profile", str(handbook), "--traces", str(log)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=side, check=True)
+    os.close(side)
+    shown = os.read(terminal, 100_000)
+    os.close(terminal)
+    assert b"B/s" in shown
+    assert b"B/s" not in done.stdout

@@ -171,3 +171,18 @@ def test_hopeless_agents_keep_a_posterior_that_is_finite_and_positive() -> None:
     traces = [Trace(number, "q", "alpha", "a", success=False) for number in range(2000)]
     competence = build_profiles(_handbook(), _count([traces])).agents[AgentId("a")].profiles[_ANSWER].competence
     assert all(entry.alpha > entry.successes >= 0 and entry.beta > entry.failures for entry in competence.values())
+
+
+def test_steps_are_credited_by_their_own_skills_verdict_and_error() -> None:
+    steps = (
+        Step("answer", "b", success=False, skills={"w": 1.0}, cost_usd=0.5),
+        Step("answer", "b", error="timeout", cost_usd=9.0),
+        Step("answer", "b"),
+    )
+    evidence = _count([[Trace(1, "q", "alpha", "a", mode="code", success=True, steps=steps)]])
+    pair = evidence.layout.pairs["b", "answer"]
+    first = evidence.layout.first_cell_of_pair[pair]
+    assert evidence.runs[pair] == 2
+    assert evidence.failures[first : first + 4].tolist() == [10_000.0, 0.0, 0.0, 10_000.0]
+    assert evidence.successes[first : first + 4].tolist() == [10_000.0, 10_000.0, 10_000.0, 0.0]
+    assert (evidence.moments.count[pair, 0], evidence.moments.mean[pair, 0]) == (1, 0.5)
