@@ -81,6 +81,11 @@ def test_kappa_stops_at_the_end_of_its_grid_where_skills_make_no_difference() ->
     assert _simulate(1000.0) == KAPPA_GRID[-1]
 
 
-@pytest.mark.parametrize("kappa", [3.0, 5.0, 8.0])
+def test_evidence_that_is_spread_over_skills_keeps_the_default() -> None:
+    counts = np.full((6, 5), 40.25)
+    assert fit_kappa(_TREE, counts, counts) == DEFAULT_KAPPA
+
+
+@pytest.mark.parametrize("kappa", [3.0, 8.0, 24.0])
 def test_kappa_recovers_how_much_agents_differ_between_skills(kappa: float) -> None:
     assert _simulate(kappa) in {value for value in KAPPA_GRID if kappa / 1.7 < value < kappa * 1.7}
