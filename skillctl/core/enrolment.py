@@ -44,12 +44,15 @@ def explain_unknown(handbook: Handbook, unknown: Mapping[tuple[str, str | None],
     """
     reasons: dict[str, int] = {}
     for (agent, mode), count in unknown.items():
-        reason = _explain(handbook, AgentId(agent), handbook.default_mode() if mode is None else ModeId(mode))
+        reason = _explain(handbook, AgentId(agent), mode)
         reasons[reason] = reasons.get(reason, 0) + count
     return {reason: reasons[reason] for reason in sorted(reasons)}
 
 
-def _explain(handbook: Handbook, agent: AgentId, mode: ModeId) -> str:
+def _explain(handbook: Handbook, agent: AgentId, mode: str | None) -> str:
+    if not handbook.modes:
+        return "the handbook has no mode at all"
+    mode = handbook.default_mode() if mode is None else mode
     if mode not in handbook.modes:
         return f"the handbook has no mode {mode!r}"
     if agent not in handbook.agents:

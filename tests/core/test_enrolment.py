@@ -34,3 +34,7 @@ def test_each_reason_is_said_once_with_its_count() -> None:
         "the handbook has no agent 'x'": 3,
         "the handbook has no mode 'nope'": 3,
     }
+
+
+def test_a_handbook_without_modes_says_so() -> None:
+    assert explain_unknown(Handbook("h"), {("a", None): 1, ("a", "m"): 1}) == {"the handbook has no mode at all": 2}
