@@ -59,7 +59,7 @@ class LitellmClient:
                     "stream": False,
                 }
             )
-        except (litellm.exceptions.OpenAIError, *_other_errors(litellm)) as error:
+        except _errors_of(litellm) as error:
             raise _outside_error(error, request) from error
         return self._read(response, request, time.perf_counter() - start)
 
@@ -169,9 +169,12 @@ def _text(response: object) -> str:
     return content if isinstance(content, str) and content.strip() else ""
 
 
-def _other_errors(litellm: Any) -> tuple[type[Exception], ...]:  # noqa: ANN401
-    """Name the errors of litellm that are no ``OpenAIError``, and those of its HTTP layer and parsers."""
-    return (litellm.exceptions.BudgetExceededError, ValueError, TypeError, AttributeError, KeyError, OSError)
+def _errors_of(litellm: Any) -> tuple[type[Exception], ...]:  # noqa: ANN401
+    """Return what a call can raise: litellm derives its errors from openai's, and lets those of its parsers through."""
+    import openai
+
+    own = (openai.OpenAIError, litellm.exceptions.BudgetExceededError)
+    return (*own, ValueError, TypeError, AttributeError, KeyError, IndexError, OSError)
 
 
 def _outside_error(error: Exception, request: Request) -> OutsideError:

@@ -37,13 +37,14 @@ class TraceLog:
             raise InputError(message, where=path, hint="write a .jsonl file and compress it afterwards")
         self._path = path
         self._file: IO[bytes] | None = None
+        self._stdout: IO[bytes] | None = None
         self._synced_at = time.monotonic()
 
     def __enter__(self) -> Self:
         """Open, lock and mend the file."""
         if self._path == "-":
-            # Whatever prints later, such as a library's banner, goes to a stdout that was put aside.
-            self._file = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0) if _has_descriptor() else None
+            # Taken now: what prints later, such as a library's banner, is sent elsewhere by the caller.
+            self._stdout = sys.stdout.buffer
             return self
         self._file = Path(self._path).open("a+b", buffering=0)
         try:
@@ -60,8 +61,7 @@ class TraceLog:
         """Bring everything to the disk and let go of the lock."""
         if self._file is None:
             return
-        if self._path != "-":
-            os.fsync(self._file.fileno())
+        os.fsync(self._file.fileno())
         self._file.close()
 
     def read(self) -> list[dict[str, Any]]:
@@ -70,7 +70,7 @@ class TraceLog:
         Raises:
             InputError: If a line is no JSON object: then this is not a log to append to.
         """
-        if self._path == "-" or self._file is None:
+        if self._file is None:
             return []
         self._file.seek(0)
         return _parse_all(self._file, self._path)
@@ -78,13 +78,11 @@ class TraceLog:
     def append(self, trace: Mapping[str, Any]) -> None:
         """Write one line with one write; a write that fails half-way, as on a full disk, is taken back."""
         line = orjson.dumps(trace, option=orjson.OPT_APPEND_NEWLINE)
-        if self._file is None:
-            sys.stdout.buffer.write(line)
-            sys.stdout.buffer.flush()
-        elif self._path == "-":
-            _write_all(self._file, line)
-        else:
+        if self._file is not None:
             self._append(self._file, line)
+        elif self._stdout is not None:
+            self._stdout.write(line)
+            self._stdout.flush()
 
     def _append(self, file: IO[bytes], line: bytes) -> None:
         end = file.seek(0, os.SEEK_END)
@@ -110,14 +108,6 @@ def peek_log(path: str) -> list[dict[str, Any]]:
 
 def _parse_all(lines: Iterable[bytes], path: str) -> list[dict[str, Any]]:
     return [_parse(raw, f"{path}:{number}") for number, raw in enumerate(lines, 1) if not raw.isspace()]
-
-
-def _has_descriptor() -> bool:
-    try:
-        sys.stdout.fileno()
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def _write_all(file: IO[bytes], line: bytes) -> None:
