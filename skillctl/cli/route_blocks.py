@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from multiprocessing import get_all_start_methods, get_context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skillctl.core.batch_routing import RoutedBlock, Router, RowError
@@ -173,6 +172,8 @@ class _Worker:
     """A process that routes one block at a time."""
 
     def __init__(self, route: BlockRouter, inherited: list[Connection]) -> None:
+        from multiprocessing import get_all_start_methods, get_context  # one job does without
+
         context: Any = get_context("fork" if "fork" in get_all_start_methods() else None)
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, [*inherited, self.connection], route), daemon=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skillctl.core.distinct import find_distinct
 from skillctl.core.features import WordEmbedder, WordTable
 from skillctl.core.indicators import match_patterns
 from skillctl.core.lexicon import expand
@@ -113,5 +114,5 @@ class EmbeddedOrchestrator:
         cells = np.concatenate([row[source], pattern_rows]) * lexicon.skills
         cells += np.concatenate([lexicon.hit_skill[place], self._pattern_skill[patterns]])
         weights = np.concatenate([lexicon.hit_weight[place], np.ones(len(hits))])
-        touched, where = np.unique(cells, return_inverse=True)
+        touched, where = find_distinct(cells)
         similarity.reshape(-1)[touched] += HIT_WEIGHT * -np.expm1(-np.bincount(where, weights, len(touched)))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skillctl.core.distinct import count_distinct
 from skillctl.core.features import split_words
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Lexicon:
         """
         known = columns >= 0
         width = max(len(self.idf), 1)
-        keys, times = np.unique(rows[known] * width + columns[known], return_counts=True)
+        keys, times = count_distinct(rows[known] * width + columns[known])
         row, column = keys // width, keys % width
         weight = (1 + np.log(times)) * self.idf[column]
         unknown = np.bincount(rows[columns == UNKNOWN], minlength=count) * self.unknown_idf**2
@@ -111,7 +112,7 @@ class Lexicon:
             start, node = start[follows], self.targets[edge[follows]].astype(np.int64)
             ends = self.hit_ptr[node + 1] > self.hit_ptr[node]
             found.append(rows[start[ends]] * len(self.hit_ptr) + node[ends])
-        keys = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        keys, _ = count_distinct(np.concatenate([np.empty(0, np.int64), *found]))
         return keys // len(self.hit_ptr), keys % len(self.hit_ptr)
 
 

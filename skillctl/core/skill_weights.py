@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skillctl.core.distinct import find_distinct
 from skillctl.core.orchestration import WEIGHT_DIGITS, SkillWeights
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def round_weights(
     first of equals. Every row must have entries with positive weight that sum to 1.
     """
     width = int(skills.max(initial=0)) + 1
-    keys, where = np.unique(rows * width + skills, return_inverse=True)
+    keys, where = find_distinct(rows * width + skills)
     units = np.rint(np.bincount(where, weights) * _UNITS).astype(np.int64)
     row = keys // width
     largest = np.lexsort((keys, -units, row))[np.searchsorted(row, np.arange(count))]
