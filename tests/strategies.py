@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from skillctl.model.handbook import (
+    Action,
     Agent,
     Capabilities,
     Competence,
@@ -18,6 +19,7 @@ from skillctl.model.handbook import (
     Mode,
     OrchestratorSettings,
     Origin,
+    Playbook,
     Price,
     Profile,
     Settings,
@@ -162,6 +164,30 @@ sources = st.builds(
 )
 
 
+actions = st.one_of(
+    st.builds(Action, kind=st.just("answer"), is_final=st.none() | st.booleans()),
+    st.builds(
+        Action, kind=st.just("code"), timeout_s=st.none() | positive, memory_mb=st.none() | st.integers(16, 10**6)
+    ),
+    st.builds(Action, kind=st.just("search"), corpus=any_text, results=st.none() | st.integers(1, 100)),
+    st.builds(Action, kind=st.just("search"), url=st.just("http://127.0.0.1:1/search")),
+    st.builds(Action, kind=st.just("command"), command=st.lists(any_text, min_size=1, max_size=3).map(tuple)),
+)
+
+
+def playbooks(name: str) -> st.SearchStrategy[Playbook]:
+    """Return playbooks with this id."""
+    return st.builds(
+        Playbook,
+        id=st.just(name),
+        description=st.just("") | any_text,
+        instructions=st.just("") | any_text,
+        input=st.just("") | any_text,
+        tools=id_lists,
+        extra=extras,
+    )
+
+
 def profiles(known: list[str]) -> st.SearchStrategy[Profile]:
     """Return profiles whose competences are for known skills."""
     return st.builds(
@@ -177,7 +203,7 @@ def profiles(known: list[str]) -> st.SearchStrategy[Profile]:
 
 
 @st.composite
-def agents(draw: st.DrawFn, name: str, skills: dict[str, tuple[Skill, ...]]) -> Agent:
+def agents(draw: st.DrawFn, name: str, skills: dict[str, tuple[Skill, ...]], books: list[str]) -> Agent:
     """Return an agent of a handbook with these skills by mode."""
     modes = sorted(draw(st.sets(st.sampled_from(sorted(skills)))))
     profile_of = {mode: draw(profiles([mode, *(skill.id for skill in skills[mode])])) for mode in modes}
@@ -186,6 +212,7 @@ def agents(draw: st.DrawFn, name: str, skills: dict[str, tuple[Skill, ...]]) -> 
         id=name,  # type: ignore[arg-type]
         model=None if is_program else draw(st.none() | any_text),
         tools=draw(id_lists),
+        playbook=draw(_maybe_one_of(books)),
         modes=tuple(modes),  # type: ignore[arg-type]
         price=draw(st.none() | prices),
         capabilities=draw(capabilities),
@@ -199,7 +226,7 @@ def agents(draw: st.DrawFn, name: str, skills: dict[str, tuple[Skill, ...]]) -> 
 
 
 @st.composite
-def skill_trees(draw: st.DrawFn, names: list[str]) -> tuple[Skill, ...]:
+def skill_trees(draw: st.DrawFn, names: list[str], books: list[str]) -> tuple[Skill, ...]:
     """Return skills with these ids, each below an earlier one or directly below the mode."""
     skills: list[Skill] = []
     for name in names:
@@ -211,6 +238,7 @@ def skill_trees(draw: st.DrawFn, names: list[str]) -> tuple[Skill, ...]:
                 description=draw(any_text),
                 indicators=draw(st.lists(indicators, max_size=2).map(tuple)),
                 examples=draw(texts),
+                playbook=draw(_maybe_one_of(books)),
                 origin=draw(origins),
                 extra=draw(extras),
             )
@@ -223,12 +251,14 @@ def handbooks(draw: st.DrawFn) -> Handbook:
     """Return a valid handbook of one or two modes with up to three skills and agents."""
     names = draw(st.lists(ids, min_size=1, max_size=6, unique=True))
     modes, skill_names = sorted(names[:2]), names[2:]
-    skills = {mode: draw(skill_trees(skill_names[place :: len(modes)])) for place, mode in enumerate(modes)}
+    books = sorted(draw(st.lists(ids, max_size=2, unique=True)))
+    skills = {mode: draw(skill_trees(skill_names[place :: len(modes)], books)) for place, mode in enumerate(modes)}
     agent_names = sorted(draw(st.lists(ids, max_size=3, unique=True)))
     values: dict[str, Any] = {
-        "modes": {mode: draw(_modes(mode, modes)) for mode in modes},
+        "modes": {mode: draw(_modes(mode, modes, books)) for mode in modes},
         "skills": skills,
-        "agents": {name: draw(agents(name, skills)) for name in agent_names},
+        "agents": {name: draw(agents(name, skills, books)) for name in agent_names},
+        "playbooks": {name: draw(playbooks(name)) for name in books},
     }
     return Handbook(
         name=draw(any_text),
@@ -240,7 +270,11 @@ def handbooks(draw: st.DrawFn) -> Handbook:
     )
 
 
-def _modes(name: str, modes: list[str]) -> st.SearchStrategy[Mode]:
+def _maybe_one_of(names: list[str]) -> st.SearchStrategy[Any]:
+    return st.none() | st.sampled_from(names) if names else st.none()
+
+
+def _modes(name: str, modes: list[str], books: list[str]) -> st.SearchStrategy[Mode]:
     insight = st.builds(
         Insight,
         text=any_text,
@@ -252,6 +286,8 @@ def _modes(name: str, modes: list[str]) -> st.SearchStrategy[Mode]:
         Mode,
         id=st.just(name),
         description=st.just("") | any_text,
+        action=st.none() | actions,
+        playbook=_maybe_one_of(books),
         insights=st.lists(insight, max_size=2).map(tuple),
         extra=extras,
     )

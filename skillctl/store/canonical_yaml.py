@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skillctl.store.comments import EntryPath, Line, item_steps, weave
-from skillctl.store.yaml_scalars import render_scalar
+from skillctl.store.yaml_scalars import is_block_text, render_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # A simple key ends after 1,024 characters in both versions of YAML.
 _LONGEST_SIMPLE_KEY = 1000
+_NEWLINE = "\n"
 _FREE: Mapping[str, Any] = {}
 
 
@@ -67,6 +68,9 @@ class _Emitter:
                 yield from self.entry(f"{margin}{name}:", data[key], child)
 
     def entry(self, head: str, value: Any, place: _Place) -> Iterator[Line]:  # noqa: ANN401 - any JSON value
+        if place.schema.get("x-style") == "block" and is_block_text(value):
+            yield from self.block(head, value, place)
+            return
         if _is_inline(value, place.schema):
             yield Line((place.path,), f"{head} {self.inline(value, place.schema)}", is_inline=value not in ({}, []))
             return
@@ -75,6 +79,13 @@ class _Emitter:
             yield from self.mapping(value, place._replace(indent=place.indent + 2))
         else:
             yield from self.sequence(value, place)
+
+    def block(self, head: str, text: str, place: _Place) -> Iterator[Line]:
+        """Yield a text of several lines as it is, so that a diff shows which of them changed."""
+        yield Line((place.path,), f"{head} {'|' if text.endswith(_NEWLINE) else '|-'}", is_inline=False)
+        margin = " " * (place.indent + 2)
+        for line in text.removesuffix(_NEWLINE).split(_NEWLINE):
+            yield Line((), margin + line if line else "", is_inline=False)
 
     def sequence(self, items: list[Any], place: _Place) -> Iterator[Line]:
         schema = self.resolve(place.schema.get("items", _FREE))

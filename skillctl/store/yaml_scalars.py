@@ -16,7 +16,8 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0
 # Control characters, line separators, byte-order marks and non-characters; lone surrogates never come this far.
 _UNPRINTABLE = re.compile('[\\\\"\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
 _NOT_PLAIN = re.compile("[\x00-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u3000\ufeff\ufffe\uffff]|: |:$| #|^ | $")
-_FLOW_INDICATOR = re.compile(r"[,\[\]{}]")
+_NO_BLOCK = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_FLOW_INDICATOR = re.compile(r"[,\[\]{}?]")
 
 
 def render_scalar(value: object, *, in_flow: bool = False) -> str:
@@ -50,6 +51,14 @@ def render_text(text: str, *, in_flow: bool = False) -> str:
         if "\\" not in text and '"' not in text:
             return f'"{text}"'
     return '"' + _UNPRINTABLE.sub(_escape, text) + '"'
+
+
+def is_block_text(text: object) -> bool:
+    """Tell whether a text of several lines can stand as it is: nothing at its edges that readers or editors trim."""
+    if not isinstance(text, str) or "\n" not in text or _NO_BLOCK.search(text):
+        return False
+    lines = text.removesuffix("\n").split("\n")
+    return lines[0][:1] not in {"", " "} and lines[-1] != "" and all(line == line.rstrip() for line in lines)
 
 
 def _is_plain(text: str) -> bool:

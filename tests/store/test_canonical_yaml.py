@@ -4,7 +4,7 @@ import math
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import NASTY_TEXTS, json_values
 
@@ -69,6 +69,14 @@ def test_every_nasty_text_reads_back(text: str, *, in_flow: bool) -> None:
     assert yaml.safe_load(document) == {"k": [text, "x"]}
 
 
+@settings(max_examples=500)
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.text("a?:,- #'\"[{", max_size=6))
+def test_any_text_reads_back_as_value_key_and_item(text: str) -> None:
+    value, inner = render_text(text), render_text(text, in_flow=True)
+    document = f"a: {value}\nb: [{inner}, {inner}]\nc: {{{inner}: {inner}}}\nd:\n- {value}\n- {value}: 1\n"
+    assert yaml.safe_load(document) == {"a": text, "b": [text, text], "c": {text: text}, "d": [text, {text: 1}]}
+
+
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), json_values, max_size=4))
 def test_free_values_read_back(data: dict[str, object]) -> None:
     written = emit_yaml(data, {})
@@ -79,6 +87,34 @@ def test_free_values_read_back(data: dict[str, object]) -> None:
 def test_a_key_too_long_for_one_line_is_written_explicitly(key: str) -> None:
     data = {key: {"a": 1}, "b": 2}
     assert yaml.safe_load(emit_yaml(data, {})) == data
+
+
+BLOCK = {"properties": {"t": {"type": "string", "x-style": "block"}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("one\ntwo", "t: |-\n  one\n  two\n"),
+        ("one\n\n  two: # x\n", "t: |\n  one\n\n    two: # x\n"),
+        ("one", "t: one\n"),
+        ("one \ntwo", 't: "one \\ntwo"\n'),
+        (" one\ntwo", 't: " one\\ntwo"\n'),
+        ("one\n\n", 't: "one\\n\\n"\n'),
+        ("one\n\ttwo", 't: "one\\n\\ttwo"\n'),
+    ],
+)
+def test_long_texts_keep_their_lines_where_the_schema_says_so(text: str, written: str) -> None:
+    assert emit_yaml({"t": text}, BLOCK) == written
+    assert yaml.safe_load(written) == {"t": text}
+
+
+@given(st.text("ab \n#:-\t|é\u2028", max_size=20))
+def test_texts_in_block_style_read_back(text: str) -> None:
+    assert yaml.safe_load(emit_yaml({"t": text, "u": "x"}, BLOCK | {"additionalProperties": {}})) == {
+        "t": text,
+        "u": "x",
+    }
 
 
 def test_keys_follow_the_schema_and_others_their_own_order() -> None:

@@ -71,6 +71,11 @@ def test_texts_over_several_lines_hold_no_comments() -> None:
     assert 'description: "one # no\\n\\n# no\\n"' in _rewrite(text)
 
 
+def test_comments_around_a_text_in_block_style_stay() -> None:
+    text = "playbook: p\n# how\ninstructions: |-  # to do\n  one # no\n\n  # no\n  two\n# what\ninput: x\n"
+    assert _rewrite(text, schema="playbook") == text
+
+
 def test_the_editor_line_is_no_comment() -> None:
     assert _rewrite(f"{LINK}mode: m\nskills: []\n") == "mode: m\nskills: []\n"
 
