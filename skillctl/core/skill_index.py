@@ -26,8 +26,6 @@ SURFACE_SHARE = 0.35
 DESCRIPTION_EXAMPLES = 2.0
 # The centre of the skills is shrunk to the origin as if so many more skills had opposite vectors.
 CENTRE_SHRINKAGE = 3.0
-# Of a skill's weight, this share goes up the tree, in equal parts to each of its ancestors below the mode.
-ANCESTOR_SHARE = 0.5
 # Directions are stored as whole numbers: products of two vectors of length 4,000 sum to less than 2**24, so a
 # single-precision product is exact, whatever the size of the batch, the library or the number of threads.
 DIRECTION_SCALE = 4000.0
@@ -147,8 +145,7 @@ def _find_paths(skills: Sequence[Skill]) -> tuple[NDArray[np.int32], NDArray[np.
         paths.append(path)
     depth = max(map(len, paths), default=1)
     path_skills = np.array([path + path[:1] * (depth - len(path)) for path in paths], np.int32).reshape(-1, depth)
-    path_shares = np.zeros((len(paths), depth))
-    for row, path in enumerate(paths):
-        path_shares[row, 1 : len(path)] = ANCESTOR_SHARE / max(len(path) - 1, 1)
-        path_shares[row, 0] = 1 - path_shares[row, 1:].sum()
+    # Every granularity gets the same share of a skill's weight: averaging over them is steadier than any one alone.
+    lengths = np.array([len(path) for path in paths])[:, None]
+    path_shares = np.where(np.arange(depth) < lengths, 1 / lengths, 0.0) if paths else np.empty((0, depth))
     return path_skills, path_shares

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import orjson
 
-from skillctl.store.atomic import write_atomic
 from skillctl.store.cache_dir import cache_root
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ def read_arrays(kind: str, key: str) -> Arrays | None:
 
 def write_arrays(kind: str, key: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
     """Write one entry; where the cache cannot be written, nothing happens: the next run computes it again."""
+    from skillctl.store.atomic import write_atomic  # not needed where the cache is warm
+
     folder = cache_root() / kind
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

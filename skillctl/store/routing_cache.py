@@ -18,7 +18,6 @@ import orjson
 from skillctl.core.routing_table import AgentFacts, ModeTable, RoutingTable
 from skillctl.model.handbook import OrchestratorSettings
 from skillctl.store.array_cache import Arrays, pack_text, read_arrays, unpack_text, write_arrays
-from skillctl.store.atomic import write_atomic
 from skillctl.store.cache_dir import cache_root
 from skillctl.store.handbook_files import (
     FOLDER_KINDS,
@@ -117,6 +116,8 @@ def _find_trusted_key(stamp_path: Path, stamps: _Stamps) -> str | None:
 
 
 def _remember(stamp_path: Path, key: str, stamps: _Stamps, started: int) -> None:
+    from skillctl.store.atomic import write_atomic  # not needed where the cache is warm
+
     entry = {"format": _FORMAT, "key": key, "started_ns": started, "stamps": stamps}
     with contextlib.suppress(OSError):
         stamp_path.parent.mkdir(parents=True, exist_ok=True)
