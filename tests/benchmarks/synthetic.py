@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MODE = ModeId("answer")
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvz", "aeiou"
 _WORDS = 4_000  # of the vocabulary
-_TOPIC_WORDS = 12  # of each skill
+_TOPIC_WORDS = 16  # of each skill
 _FRAMES = ("what is the {} of {}?", "explain {} and {}", "find {} for {} in {}", "how does {} change {}?")
 
 
@@ -99,7 +99,7 @@ def _make_skill(number: int, words: list[str], rng: np.random.Generator) -> Skil
         id=SkillId(f"answer.s{number:04d}"),
         description=f"Knows about {topic[0]}, {topic[1]} and {topic[2]}.",
         parent=parent,
-        indicators=tuple(Indicator(word) for word in sorted(set(topic[:6]))),
+        indicators=tuple(Indicator(word) for word in sorted(set(topic[:10]))),
         examples=tuple(f"what is the {topic[k]} of {topic[k + 1]} {topic[k + 2]}?" for k in range(4)),
     )
 
