@@ -179,7 +179,7 @@ def _errors_of(litellm: Any) -> tuple[type[Exception], ...]:  # noqa: ANN401
 
 def _outside_error(error: Exception, request: Request) -> OutsideError:
     status = getattr(error, "status_code", None)
-    code, retryable = _classify(type(error).__name__, status if isinstance(status, int) else None)
+    code, retryable = _classify(_names_of(error), status if isinstance(status, int) else None)
     text = " ".join(str(error).split())[:_SHOWN_ERROR_CHARS]
     return OutsideError(
         f"{request.model}: {text or type(error).__name__}",
@@ -189,15 +189,24 @@ def _outside_error(error: Exception, request: Request) -> OutsideError:
     )
 
 
-def _classify(name: str, status: int | None) -> tuple[str, bool]:
-    if "Timeout" in name:
+def _names_of(error: BaseException | None) -> list[str]:
+    """Return the names of an error and its causes: litellm calls a refused connection a server error."""
+    names = []
+    while error is not None:
+        names.append(type(error).__name__)
+        error = error.__cause__ or error.__context__
+    return names
+
+
+def _classify(names: list[str], status: int | None) -> tuple[str, bool]:
+    if "Timeout" in names[0]:
         return "timeout", True
-    if name == "ContextWindowExceededError":
+    if names[0] == "ContextWindowExceededError":
         return "context_window", False
+    if any(name in {"APIConnectionError", "ConnectError"} for name in names):
+        return "connection", True
     if status in _STATUS_CODES:
         return _STATUS_CODES[status]
-    if "Connection" in name:
-        return "connection", True
     if status is not None and status >= 500:  # noqa: PLR2004 - the class of server errors
         return "server_error", True
     return "bad_reply", False

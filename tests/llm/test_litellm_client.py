@@ -196,7 +196,7 @@ def test_a_killed_run_goes_on_where_it_was_and_asks_no_model_twice(server: ChatS
     write_inputs(tmp_path, server)
     out = tmp_path / "out.jsonl"
     first = explore(tmp_path, "out.jsonl")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while (not out.exists() or out.read_bytes().count(b"\n") < 7) and time.monotonic() < deadline:
         time.sleep(0.01)
     first.send_signal(signal.SIGKILL)
@@ -205,7 +205,7 @@ def test_a_killed_run_goes_on_where_it_was_and_asks_no_model_twice(server: ChatS
     with out.open("ab") as file:
         file.write(b'{"trace_id": "torn')
     second = explore(tmp_path, "out.jsonl")
-    stdout, stderr = second.communicate(timeout=60)
+    stdout, stderr = second.communicate(timeout=240)
     assert (second.returncode, stdout) == (0, b""), stderr
     asked = Counter((body["model"], body["messages"][0]["content"]) for body in server.requests)
     # The call under way at the kill may have reached the server, which no client can know.
@@ -214,7 +214,7 @@ def test_a_killed_run_goes_on_where_it_was_and_asks_no_model_twice(server: ChatS
     # The whole cache is there now: an undisturbed run into another file calls nothing and writes the same bytes.
     before = len(server.requests)
     third = explore(tmp_path, "again.jsonl")
-    third.communicate(timeout=60)
+    third.communicate(timeout=240)
     assert third.returncode == 0
     assert len(server.requests) == before
     assert (tmp_path / "again.jsonl").read_bytes() == out.read_bytes()
