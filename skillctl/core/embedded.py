@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skillctl.core.distinct import find_distinct
-from skillctl.core.features import WordEmbedder, WordTable
+from skillctl.core.features import MAX_CHARS, WordEmbedder, WordTable
 from skillctl.core.indicators import match_patterns
 from skillctl.core.lexicon import expand
 from skillctl.core.skill_index import DIRECTION_SCALE, SkillIndex, find_direction
 from skillctl.core.skill_weights import join_weights, root_weights, weigh_skills
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,7 @@ DEFAULT_MIN_SIMILARITY = 0.25
 
 _BATCH = 2048  # texts at a time, so that a batch of any size takes bounded memory
 _BATCH_CELLS = 4_000_000  # similarities at a time
+_BATCH_CHARS = 4_000_000  # characters at a time, after long texts are cut
 
 
 class EmbeddedOrchestrator:
@@ -61,8 +62,7 @@ class EmbeddedOrchestrator:
         if not skills:
             return root_weights(len(texts))
         size = max(1, min(_BATCH, _BATCH_CELLS // skills))
-        parts = [self._weigh_batch(texts[start : start + size]) for start in range(0, len(texts), size)]
-        return join_weights(parts)
+        return join_weights([self._weigh_batch(batch) for batch in _split(texts, size)])
 
     def find_similarity(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the combined similarity of texts with skills, shape (n, K)."""
@@ -116,3 +116,16 @@ class EmbeddedOrchestrator:
         weights = np.concatenate([lexicon.hit_weight[place], np.ones(len(hits))])
         touched, where = find_distinct(cells)
         similarity.reshape(-1)[touched] += HIT_WEIGHT * -np.expm1(-np.bincount(where, weights, len(touched)))
+
+
+def _split(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Yield the texts in batches of at most ``size``, and of bounded length together."""
+    start, chars = 0, 0
+    for place, text in enumerate(texts):
+        length = min(len(text), MAX_CHARS)
+        if place - start == size or (chars + length > _BATCH_CHARS and place > start):
+            yield texts[start:place]
+            start, chars = place, 0
+        chars += length
+    if start < len(texts):
+        yield texts[start:]

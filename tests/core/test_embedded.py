@@ -78,6 +78,14 @@ def test_the_size_of_the_batch_changes_nothing() -> None:
     assert whole.tobytes() == np.concatenate(parts).tobytes()
 
 
+def test_long_texts_are_weighed_in_smaller_batches() -> None:
+    long = [f"Solve {n}x = 12 for x. " * 1000 for n in range(450)]  # nine million characters, cut or not
+    made = orchestrator()
+    weights = made.weigh([*long, "a poem"])
+    assert rows(weights)[0] == rows(made.weigh(long[:1]))[0]
+    assert rows(weights)[-1] == rows(made.weigh(["a poem"]))[0]
+
+
 def test_directions_are_whole_numbers_whose_products_are_exact_in_single_precision() -> None:
     length = np.sqrt((INDEX.directions.astype(float) ** 2).sum(axis=0))
     assert (np.rint(INDEX.directions) == INDEX.directions).all()
