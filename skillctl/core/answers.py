@@ -111,8 +111,9 @@ _ENUMERATOR = re.compile(r"^[ \t]*[0-9]{1,3}[.)](?=\s+\S)", re.MULTILINE)
 _SIGNED_MONEY = re.compile(r"-\s?\\?(?=[$\N{EURO SIGN}\N{POUND SIGN}])(.)")
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _MARKER = re.compile(r"(?:\banswer\b[^\n]{0,80}?(?:\bis\b|:|=)|####)", re.IGNORECASE)
-_EQUALS = re.compile(r"=\s*(?=[-+]?\s?\\?[.0-9d\\])")
+_EQUALS = re.compile(r"(?<![=<>!:+*/%-])=(?!=)\s*(?=[-+]?\s?\\?[.0-9d\\])")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|\n")
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 class Number(NamedTuple):
@@ -126,9 +127,15 @@ def find_number(answer: str) -> Number | None:
     r"""Return the number that an answer settles on.
 
     That is one in ``\boxed{}``, else one after a word that announces the answer, else one after the last equals
-    sign, else the last one.
+    sign of the last sentence that has a number, else the last one. Blocks of code count only where no other text has
+    a number: their assignments and literals are the way and not the result.
     """
-    text = _NO_QUANTITY.sub(" ", _spell_out(answer[-MAX_SETTLING:]))
+    tail = answer[-MAX_SETTLING:]
+    return _find_settled(_CODE.sub("\n", tail)) or _find_settled(tail)
+
+
+def _find_settled(answer: str) -> Number | None:
+    text = _NO_QUANTITY.sub(" ", _spell_out(answer))
     boxed = _BOXED.findall(text)
     if boxed:
         return _last_number(boxed[-1])
@@ -136,7 +143,16 @@ def find_number(answer: str) -> Number | None:
         announced = _announced_number(text[marker.end() :])
         if announced is not None:
             return announced
-    return _number_after_equals(text) or _last_number(_ENUMERATOR.sub(" ", text)) or _last_number(text)
+    return _concluding_number(_ENUMERATOR.sub(" ", text)) or _last_number(text)
+
+
+def _concluding_number(text: str) -> Number | None:
+    """Look in the last sentence that has a number; what equals something there goes first."""
+    for sentence in reversed(_SENTENCE_END.split(text)):
+        found = _number_after_equals(sentence) or _last_number(sentence)
+        if found is not None:
+            return found
+    return None
 
 
 def _spell_out(answer: str) -> str:
