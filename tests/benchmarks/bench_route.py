@@ -13,7 +13,7 @@ from synthetic import MODE, write_handbook, write_queries
 from skillctl.store.handbook_dir import load_handbook
 
 if TYPE_CHECKING:
-    from skillctl.model.handbook import Handbook
+    from skillctl.model.handbook import Handbook, Profile
 
 _HERE = Path(__file__).parent
 _SIZES = ((10, 6), (1000, 6), (10, 100), (1000, 100))
@@ -89,14 +89,14 @@ def _route(root: Path, queries: Path, out: Path) -> list[str]:
 
 
 def _reference_table(handbook: Handbook) -> dict[str, Any]:
-    agents = [
-        {
-            "name": agent.id,
-            "cost": agent.profiles[MODE].cost.mean_usd,
-            "alpha": {skill: entry.alpha for skill, entry in agent.profiles[MODE].competence.items()},
-            "beta": {skill: entry.beta for skill, entry in agent.profiles[MODE].competence.items()},
-        }
-        for agent in handbook.agents.values()
-    ]
-    indicators = {skill.id: [term.text for term in skill.indicators] for skill in handbook.skills[MODE]}
-    return {"agents": agents, "indicators": indicators, "cost_weight": 0.0}
+    return {
+        "mode": MODE,
+        "cost_weight": 0.0,
+        "indicators": {skill.id: [term.text for term in skill.indicators] for skill in handbook.skills[MODE]},
+        "agents": {agent.id: {"profiles": {MODE: _plain(agent.profiles[MODE])}} for agent in handbook.agents.values()},
+    }
+
+
+def _plain(profile: Profile) -> dict[str, Any]:
+    competence = {skill: {"alpha": e.alpha, "beta": e.beta} for skill, e in profile.competence.items()}
+    return {"cost": {"mean_usd": profile.cost.mean_usd}, "competence": competence}

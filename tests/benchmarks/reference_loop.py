@@ -1,7 +1,8 @@
 """The reference loop: what a plain implementation of the method does, query by query, in pure Python.
 
-Skills are found by looking for each indicator in the text, every agent is scored over dictionaries of posteriors
-with all of its candidates kept for the explanation, and JSON is read and written with the standard library.
+Every skill is scored by how many of its indicators occur in the text, every agent over dictionaries of posteriors
+shaped like the handbook's files, all candidates are kept and sorted, and JSON is read and written with the standard
+library. Nothing in it is slowed down on purpose, and nothing is made fast.
 
 Run as a program: ``python reference_loop.py TABLE.json QUERIES.jsonl OUT.jsonl``.
 """
@@ -10,49 +11,45 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-
-@dataclass
-class AgentProfile:
-    """One agent's posteriors by skill, and its expected cost."""
-
-    name: str
-    cost: float
-    alpha: dict[str, float] = field(default_factory=dict)
-    beta: dict[str, float] = field(default_factory=dict)
-
-    def competence(self, skill: str) -> float:
-        """Return the posterior mean, with a uniform prior for what was never seen."""
-        alpha, beta = self.alpha.get(skill, 1.0), self.beta.get(skill, 1.0)
-        return alpha / (alpha + beta)
+_FLOOR = 0.01  # of a skill without a hit, so that no skill is ruled out
 
 
 def find_skills(query: str, indicators: dict[str, list[str]]) -> dict[str, float]:
-    """Return weights by the number of indicators that occur in the query, all skills alike where none does."""
-    hits = {}
+    """Return the weight of every skill, by the share of its indicators that occur in the query."""
+    scores = {}
     for skill, terms in indicators.items():
-        count = sum(1 for term in terms if term.lower() in query.lower())
-        if count:
-            hits[skill] = float(count)
-    if not hits:
-        hits = dict.fromkeys(indicators, 1.0)
-    total = sum(hits.values())
-    return {skill: count / total for skill, count in hits.items()}
+        hits = sum(1 for term in terms if term.lower() in query.lower())
+        scores[skill] = _FLOOR + hits / len(terms)
+    total = sum(scores.values())
+    return {skill: score / total for skill, score in scores.items()}
 
 
-def choose(weights: dict[str, float], agents: list[AgentProfile], cost_weight: float) -> dict[str, Any]:
+def expect_success(profile: dict[str, Any], weights: dict[str, float]) -> float:
+    """Return the weighted mean of an agent's posteriors, with a uniform prior for what was never seen."""
+    success = 0.0
+    for skill, weight in weights.items():
+        entry = profile["competence"].get(skill, {"alpha": 1.0, "beta": 1.0})
+        success += weight * entry["alpha"] / (entry["alpha"] + entry["beta"])
+    return success
+
+
+def choose(weights: dict[str, float], agents: dict[str, Any], mode: str, cost_weight: float) -> dict[str, Any]:
     """Return the decision for one query."""
     candidates = []
-    for agent in agents:
-        success = sum(weight * agent.competence(skill) for skill, weight in weights.items())
-        score = success - cost_weight * agent.cost
-        candidates.append({"agent": agent.name, "expected_success": success, "cost": agent.cost, "score": score})
-    candidates.sort(key=lambda candidate: -candidate["score"])
+    for name, agent in agents.items():
+        profile = agent["profiles"][mode]
+        success = expect_success(profile, weights)
+        cost = profile["cost"]["mean_usd"]
+        candidates.append(
+            {"agent": name, "expected_success": success, "cost": cost, "score": success - cost_weight * cost}
+        )
+    candidates.sort(key=lambda candidate: candidate["score"], reverse=True)
     best = candidates[0]
     return {
+        "mode": mode,
         "skills": weights,
         "agent": best["agent"],
         "score": best["score"],
@@ -64,13 +61,12 @@ def choose(weights: dict[str, float], agents: list[AgentProfile], cost_weight: f
 
 def route_file(table: dict[str, Any], queries: Path, out: Path) -> None:
     """Route a file line by line."""
-    agents = [AgentProfile(a["name"], a["cost"], a["alpha"], a["beta"]) for a in table["agents"]]
     with queries.open(encoding="utf-8") as lines, out.open("w", encoding="utf-8") as sink:
         for line in lines:
             query = json.loads(line)
             weights = query.get("skills") or find_skills(query["query"], table["indicators"])
-            decision = {"id": query["id"], **choose(weights, agents, table["cost_weight"])}
-            sink.write(json.dumps(decision) + "\n")
+            decision = choose(weights, table["agents"], table["mode"], table["cost_weight"])
+            sink.write(json.dumps({"id": query["id"], **decision}) + "\n")
 
 
 if __name__ == "__main__":
