@@ -52,19 +52,20 @@ def explore_command(ctx: click.Context, /, handbook: Path, scoring_command: str 
     """
     from skillctl.cli.explore_run import ExploreOptions, run_explore
 
-    command = _split(scoring_command)
+    command = split_command(scoring_command, "--scoring-command")
     parsed = ExploreOptions(handbook=handbook, scoring_command=command, **options)
     ctx.exit(run_explore(parsed, verbosity=ctx.obj["verbosity"]))
 
 
-def _split(command: str | None) -> tuple[str, ...]:
+def split_command(command: str | None, option: str) -> tuple[str, ...]:
+    """Return the program and its arguments, ``()`` for none."""
     if command is None:
         return ()
     try:
         parts = tuple(shlex.split(command))
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--scoring-command") from error
+        raise click.BadParameter(str(error), param_hint=option) from error
     if not parts:
         message = "is empty"
-        raise click.BadParameter(message, param_hint="--scoring-command")
+        raise click.BadParameter(message, param_hint=option)
     return parts

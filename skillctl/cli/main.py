@@ -28,8 +28,10 @@ COMMANDS = {
     "validate": "Check handbooks: schema and cross-references.",
     "show": "Show modes, skills, agents and competences as tables.",
     "explore": "Run agents on queries and log traces.",
+    "run": "Work on queries over several turns: choose mode and agent, act, observe.",
     "profile": "Count outcomes in traces into posteriors and costs.",
     "route": "Choose an agent for each query or state.",
+    "evaluate": "Replay logged outcomes: accuracy, cost, curves, calibration.",
 }
 
 

@@ -1,0 +1,334 @@
+"""What ``run`` does: load, plan, converse, log, and say what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import click
+import orjson
+
+from skillctl.core.batch_routing import RouteOptions, Router
+from skillctl.core.exploring import is_error
+from skillctl.core.grading import parse_scoring
+from skillctl.core.loop import Loop, LoopLimits
+from skillctl.core.pricing import Budget, is_priced
+from skillctl.core.routing_table import compile_table, expect_cost
+from skillctl.core.run_summary import RunSummary
+from skillctl.core.run_trace import name_run
+from skillctl.core.transitions import LoopPolicy, ModeFacts, RouterChooser, read_modes
+from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError
+from skillctl.llm.acting import ModeActor, Tools, read_limits
+from skillctl.llm.agents import AgentCompleter
+from skillctl.llm.conversing import CommandChecker, Conversations, DryActor, Job
+from skillctl.llm.judging import CommandJudge, Judge, RuleJudge
+from skillctl.llm.limiting import BudgetCompleter, LaneCompleter
+from skillctl.llm.programs import ProgramRunner
+from skillctl.llm.reply_cache import CachingCompleter, ReplyCache
+from skillctl.llm.retrying import RetryingCompleter
+from skillctl.llm.sandbox import MEASURES, Sandbox, find_uncontained, refuse_uncontained
+from skillctl.llm.search import HttpSearcher, Searcher
+from skillctl.store.atomic import write_atomic
+from skillctl.store.cache_dir import cache_root
+from skillctl.store.corpus import Corpus
+from skillctl.store.explore_queries import read_explore_queries
+from skillctl.store.handbook_dir import handbook_files, load_handbook
+from skillctl.store.orchestrators import index_key, open_orchestrator
+from skillctl.store.trace_log import TraceLog, peek_log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from skillctl.core.exploring import ExploreQuery
+    from skillctl.core.loop import Actor
+    from skillctl.core.routing import Policy
+    from skillctl.model.handbook import Handbook, Price
+    from skillctl.model.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of the command, parsed."""
+
+    handbook: Path
+    queries: str
+    out: str
+    agents: tuple[str, ...]
+    modes: tuple[str, ...]
+    path: tuple[str, ...]
+    policy: str
+    cost_weight: float | None
+    limit: int | None
+    max_turns: int
+    max_query_cost: float | None
+    max_cost: float | None
+    checker: tuple[str, ...]
+    scoring: str
+    scoring_command: tuple[str, ...]
+    concurrency: int
+    agent_concurrency: int
+    timeout: float
+    retries: int
+    retry_errors: bool
+    unsafe_sandbox: bool
+    seed: int
+    dry_run: bool
+
+    def limits(self) -> LoopLimits:
+        """Return the limits of each conversation."""
+        return LoopLimits(turns=self.max_turns, cost_usd=self.max_query_cost)
+
+
+class _Setting(NamedTuple):
+    handbook: Handbook
+    modes: dict[str, ModeFacts]
+    chooser: RouterChooser
+    digest: str
+
+
+def run_batch(options: RunOptions, *, verbosity: int) -> int:
+    """Run the command and return its exit code."""
+    setting = _load(options)
+    queries, bad_lines = _read_queries(options)
+    say: Callable[[str], None] = _say if verbosity > 0 else lambda _text: None
+    if options.dry_run:
+        jobs = find_jobs(queries, peek_log(options.out), setting.digest, retry_errors=options.retry_errors)
+        _say_plan(setting, queries, jobs, options, _say)
+        return EXIT_NO if bad_lines else EXIT_OK
+    # Standard output is for traces: what libraries print goes to standard error.
+    with TraceLog(options.out) as log, contextlib.redirect_stdout(sys.stderr):
+        jobs = find_jobs(queries, log.read(), setting.digest, retry_errors=options.retry_errors)
+        _say_plan(setting, queries, jobs, options, say)
+        code = _converse(setting, jobs, log, options, say=say)
+    return code or (EXIT_NO if bad_lines else EXIT_OK)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+# --- what is run ---
+
+
+def _load(options: RunOptions) -> _Setting:
+    # One thread a process: products here are small, and threads would only compete with the conversations.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    handbook = load_handbook(options.handbook)
+    _refuse_unknown("agent", options.agents, handbook.agents, options)
+    _refuse_unknown("mode", (*options.modes, *options.path), handbook.modes, options)
+    modes = read_modes(handbook, options.path or options.modes)
+    if not any(mode.ends for mode in modes.values()):
+        message = "no mode gives an answer"
+        raise InputError(
+            message, where=str(options.handbook), hint="name one with --mode, or set `is_final: true` in one"
+        )
+    table = compile_table(handbook, {mode: index_key(handbook.skills.get(mode, ())) for mode in handbook.modes})
+    explores = options.policy in {"thompson", "ucb"}
+    policy = cast("Policy", options.policy) if explores else "greedy"
+    route = RouteOptions(cost_weight=options.cost_weight, policy=policy, seed=options.seed)
+    by_name = {str(mode): mode for mode in handbook.modes}
+    router = Router(table, lambda mode: open_orchestrator(handbook, by_name[mode]), route)
+    chooser = RouterChooser(
+        router,
+        modes,
+        policy="handbook" if explores else cast("LoopPolicy", options.policy),
+        agents=options.agents,
+        path=options.path,
+        seed=options.seed,
+    )
+    return _Setting(handbook, modes, chooser, _digest(options))
+
+
+def _refuse_unknown(what: str, names: Sequence[str], known: Collection[str], options: RunOptions) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        message = f"there is no {what} {unknown[0]!r}"
+        raise InputError(message, where=str(options.handbook), hint=f"it has {', '.join(known)}")
+
+
+def _digest(options: RunOptions) -> str:
+    """Return a digest of everything that a conversation depends on: with another handbook it is another run."""
+    files = [(str(path.relative_to(options.handbook)), path.read_bytes()) for path in handbook_files(options.handbook)]
+    content = blake2b(digest_size=16)
+    for name, data in files:
+        content.update(f"{name}\0{len(data)}\0".encode() + data)
+    rest = [
+        sorted(options.agents),
+        sorted(options.modes),
+        list(options.path),
+        options.policy,
+        options.cost_weight,
+        options.max_turns,
+        options.max_query_cost,
+        list(options.checker),
+        options.seed if options.policy in {"random", "thompson"} else 0,
+    ]
+    content.update(orjson.dumps(rest))
+    return content.hexdigest()
+
+
+def _read_queries(options: RunOptions) -> tuple[list[ExploreQuery], int]:
+    problems: list[Problem] = []
+
+    def report(problem: Problem) -> None:
+        problems.append(problem)
+        click.echo(problem, err=True)
+
+    queries = read_explore_queries(
+        options.queries,
+        scoring=parse_scoring(options.scoring),
+        on_problem=report,
+        is_judged_elsewhere=bool(options.scoring_command),
+    )
+    return queries[: options.limit], len(problems)
+
+
+def find_jobs(
+    queries: Sequence[ExploreQuery], logged: Sequence[Mapping[str, object]], setting: str, *, retry_errors: bool
+) -> list[Job]:
+    """Return the queries whose traces are not in the log yet; with ``retry_errors``, also those that ended in one."""
+    errors = {str(trace.get("trace_id")): is_error(trace) for trace in logged}
+    jobs = []
+    for query in queries:
+        attempt, trace_id = 0, name_run(query, setting)
+        while retry_errors and errors.get(trace_id):
+            attempt += 1
+            trace_id = name_run(query, setting, attempt)
+        if trace_id not in errors:
+            jobs.append(Job(query, trace_id))
+    return jobs
+
+
+def _say_plan(
+    setting: _Setting,
+    queries: Sequence[ExploreQuery],
+    jobs: Sequence[Job],
+    options: RunOptions,
+    say: Callable[[str], None],
+) -> None:
+    agents = {str(name): agent for name, agent in setting.handbook.agents.items()}
+    modes = {str(mode): mode for mode in setting.handbook.modes}
+    actor = DryActor(setting.modes, lambda agent, mode: expect_cost(agents[agent], modes[mode]))
+    conversations = Conversations(_make_loop(setting, actor, None, options), RuleJudge(), concurrency=1)
+    summary = RunSummary()
+    for result in conversations.run(jobs):
+        if result.trace is not None:
+            summary.count(result.trace)
+    say(f"{len(queries)} conversations: {len(queries) - len(jobs)} logged already, about {summary.turns} turns to make")
+    note = f", and unknown for {summary.unknown_costs} conversations" if summary.unknown_costs else ""
+    say(f"expected cost: {summary.cost_usd:.6f} USD{note}")
+
+
+# --- running ---
+
+
+def _make_loop(setting: _Setting, actor: Actor, runner: ProgramRunner | None, options: RunOptions) -> Loop:
+    checker = CommandChecker(options.checker, runner, timeout_s=options.timeout) if options.checker and runner else None
+    return Loop(setting.chooser, actor, checker, options.limits())
+
+
+def _converse(
+    setting: _Setting, jobs: list[Job], log: TraceLog, options: RunOptions, *, say: Callable[[str], None]
+) -> int:
+    runner, budget, summary = ProgramRunner(), Budget(options.max_cost), RunSummary()
+    sandboxes = _open_sandboxes(setting, options, say)
+    tools = Tools(_open_searchers(setting, options), sandboxes, runner)
+    completer = _make_completer(setting, runner, budget, options)
+    actor = ModeActor(setting.handbook, options.handbook, completer, tools, timeout_s=options.timeout)
+    judge: Judge = RuleJudge()
+    if options.scoring_command:
+        judge = CommandJudge(options.scoring_command, runner, timeout_s=options.timeout)
+    loop = _make_loop(setting, actor, runner, options)
+    unroutable = 0
+    try:
+        for result in Conversations(loop, judge, concurrency=options.concurrency).run(jobs):
+            if result.trace is None:
+                unroutable += 1
+                continue
+            log.append(result.trace)
+            summary.count(result.trace)
+    finally:
+        for sandbox in sandboxes.values():
+            sandbox.stop()
+        runner.stop()
+        _say_result(summary, budget, say)
+    return _say_rest(summary, len(jobs), unroutable, options)
+
+
+def _make_completer(setting: _Setting, runner: ProgramRunner, budget: Budget, options: RunOptions) -> CachingCompleter:
+    agents = AgentCompleter(runner)
+    prices: dict[str, Price | None] = {}
+    for agent in setting.handbook.agents.values():
+        is_used = not options.agents or agent.id in options.agents
+        known = agents.models.price(agent.model) if is_used and agent.price is None and agent.model else agent.price
+        prices[agent.id] = known
+        if options.max_cost is not None and is_used and (agent.model or agent.command) and not is_priced(known):
+            message = f"--max-cost cannot hold, as the price is unknown of: {agent.id}"
+            raise InputError(message, hint="give the agent a `price`, or leave it out with --agent")
+    retrying = RetryingCompleter(agents, retries=options.retries, seed=options.seed)
+    limited = LaneCompleter(BudgetCompleter(retrying, budget, prices), options.agent_concurrency)
+    return CachingCompleter(limited, ReplyCache(cache_root() / "replies", write_atomic))
+
+
+def _open_searchers(setting: _Setting, options: RunOptions) -> dict[str, Searcher]:
+    searchers: dict[str, Searcher] = {}
+    for mode in setting.handbook.modes.values():
+        action = mode.action
+        if mode.id not in setting.modes or action is None or action.kind != "search":
+            continue
+        if action.url:
+            searchers[mode.id] = HttpSearcher(action.url, timeout_s=action.timeout_s or options.timeout)
+        elif action.corpus:
+            searchers[mode.id] = Corpus(options.handbook / action.corpus)
+    return searchers
+
+
+def _open_sandboxes(setting: _Setting, options: RunOptions, say: Callable[[str], None]) -> dict[str, Sandbox]:
+    """Return the sandboxes of the modes that run code.
+
+    Raises:
+        InputError: If this machine cannot contain code, and the user has not accepted that.
+    """
+    actions = {
+        mode.id: mode.action
+        for mode in setting.handbook.modes.values()
+        if mode.id in setting.modes and mode.action is not None and mode.action.kind == "code"
+    }
+    if not actions:
+        return {}
+    missing = find_uncontained()
+    if options.unsafe_sandbox and missing:
+        say(f"warning: code that models write is run without a limit of {', '.join(missing)}")
+    elif missing:
+        refuse_uncontained(missing)
+    required = tuple(measure for measure in MEASURES if measure not in missing)
+    return {mode: Sandbox(read_limits(action), required=required) for mode, action in actions.items()}
+
+
+# --- what came of it ---
+
+
+def _say_result(summary: RunSummary, budget: Budget, say: Callable[[str], None]) -> None:
+    if not summary.conversations:
+        return
+    from tabulate import tabulate
+
+    say(tabulate(summary.render(), tablefmt="plain", disable_numparse=True))
+    say(f"spent in this run: {budget.spent_usd:.6f} USD")
+
+
+def _say_rest(summary: RunSummary, jobs: int, unroutable: int, options: RunOptions) -> int:
+    remaining = jobs - summary.conversations - unroutable
+    if unroutable:
+        _say(f"{unroutable} queries were left out, as no agent is open to them")
+    if remaining and options.max_cost is not None:
+        _say(f"stopped before --max-cost {options.max_cost:g} USD could be passed; {remaining} conversations remain")
+    if summary.errors:
+        _say(f"{summary.errors} conversations failed outside; they are logged, and --retry-errors runs them again")
+        return EXIT_OUTSIDE
+    return EXIT_NO if remaining or unroutable else EXIT_OK
