@@ -44,14 +44,25 @@ def find_upgrades(routed: Routed) -> Upgrades:
     score = routed.choice.score
     is_open = (routed.batch.gates == OPEN) & (routed.choice.ranked[:, :1] >= 0)
     value = score + routed.batch.cost_weight[:, None] * np.nan_to_num(cost)
+    return find_steps(value, np.broadcast_to(cost, value.shape), is_open)
+
+
+def find_steps(value: NDArray[np.float64], cost: NDArray[np.float64], is_open: NDArray[np.bool_]) -> Upgrades:
+    """Return the steps of states whose agents have these values and costs, all of shape (n, agents).
+
+    Args:
+        value: What is compared before costs.
+        cost: Known wherever an agent is open.
+        is_open: Who may be chosen; a state without any is left out.
+    """
     rows = np.flatnonzero(is_open.any(axis=1))
     value, is_open = value[rows], is_open[rows]
-    costs = np.where(is_open, cost, np.inf)
+    costs = np.where(is_open, cost[rows], np.inf)
     least = costs.min(axis=1, initial=np.inf)
     now_cost = least
     now_value = np.where(costs == least[:, None], value, -np.inf).max(axis=1, initial=-np.inf)
     slopes, extras = [], []
-    for _ in range(len(cost)):
+    for _ in range(value.shape[1]):
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = (value - now_value[:, None]) / (costs - now_cost[:, None])
         slope[~((costs > now_cost[:, None]) & is_open & (value > now_value[:, None]))] = 0.0

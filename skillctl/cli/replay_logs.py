@@ -1,0 +1,159 @@
+"""Trace logs, made ready to be replayed with a handbook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from skillctl.cli.named_orchestrators import open_named
+from skillctl.cli.trace_sources import open_sources
+from skillctl.core.outcomes import tabulate_outcomes
+from skillctl.core.replay import ModeLog, align_outcomes, count_log
+from skillctl.core.rivals import Training
+from skillctl.core.routing_table import compile_table
+from skillctl.errors import InputError
+from skillctl.model.handbook import AgentId, ModeId
+from skillctl.store.traces import read_traces
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from skillctl.core.outcomes import Outcomes
+    from skillctl.core.replay import LogCounts
+    from skillctl.core.routing_table import ModeTable, RoutingTable
+    from skillctl.model.handbook import Handbook
+    from skillctl.model.trace import Trace
+
+
+class TraceLog(NamedTuple):
+    """The traces of some files.
+
+    Attributes:
+        traces: Each once, in order.
+        duplicates: How many were seen before.
+        bad_lines: Lines that could not be used.
+    """
+
+    traces: list[Trace]
+    duplicates: int
+    bad_lines: int
+
+
+def read_log(paths: Sequence[str], *, success_at: float, is_quiet: bool) -> TraceLog:
+    """Read all traces of some files; one that occurs again is dropped."""
+    traces: list[Trace] = []
+    seen: set[tuple[object, ...]] = set()
+    duplicates = 0
+    with open_sources(paths, is_quiet=is_quiet, is_read_twice=False) as sources:
+        for place in sources.places.values():
+            for trace in read_traces(place, success_at=success_at, on_problem=sources.report):
+                key = (type(trace.trace_id), trace.trace_id, trace.agent, trace.mode)
+                if key in seen:
+                    duplicates += 1
+                    continue
+                seen.add(key)
+                traces.append(trace)
+        bad_lines = sources.bad_lines
+    return TraceLog(traces, duplicates, bad_lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """A handbook beside the logged outcomes of its modes.
+
+    Attributes:
+        handbook: The handbook.
+        table: The same, compiled.
+        outcomes: Of each mode that has some.
+        traces: What the outcomes were made of.
+    """
+
+    handbook: Handbook
+    table: RoutingTable
+    outcomes: Mapping[str, Outcomes]
+    traces: Sequence[Trace]
+
+    def weigh(self, orchestrator: str) -> list[ModeLog]:
+        """Let an orchestrator name the skills of all queries."""
+        logs = []
+        for mode, outcomes in self.outcomes.items():
+            table = self.table.modes[mode]
+            weights = open_named(orchestrator, self.handbook, table, ModeId(mode), self.traces).weigh(outcomes.texts)
+            logs.append(ModeLog(table, outcomes, weights, find_raw_rates(self.handbook, self.table, table)))
+        return logs
+
+    def count(self, log: TraceLog) -> LogCounts:
+        """Say what of a log can be replayed."""
+        agents = [agent.id for agent in self.table.agents]
+        works = {
+            mode: frozenset(np.array(agents)[table.works].tolist() if agents else ())
+            for mode, table in self.table.modes.items()
+        }
+        return count_log(log.traces, log.duplicates, works, self.handbook.default_mode())
+
+
+def open_replayer(handbook: Handbook, traces: Sequence[Trace], mode: str | None, root: str) -> Replayer:
+    """Tabulate the outcomes of traces by mode.
+
+    Args:
+        handbook: The handbook.
+        traces: Logged outcomes.
+        mode: Only this mode, or ``None`` for all.
+        root: Where the handbook is, for errors.
+
+    Raises:
+        InputError: If no trace tells of an agent in a mode of the handbook.
+    """
+    table = compile_table(handbook, {})
+    outcomes = {}
+    for name in [mode] if mode is not None else sorted(handbook.modes):
+        found = _tabulate(handbook, table, traces, name)
+        if found.texts:
+            outcomes[name] = found
+    if not outcomes:
+        message = "no trace has a verdict on an agent of the handbook in one of its modes"
+        raise InputError(message, where=root, hint="compare the agents and modes of the traces with `skillctl show`")
+    return Replayer(handbook, table, outcomes, traces)
+
+
+def read_training(replayer: Replayer, traces: Sequence[Trace]) -> Training:
+    """Return the outcomes of other traces, for baselines to learn from."""
+    parts = [
+        (mode, _tabulate(replayer.handbook, replayer.table, traces, mode)) for mode in sorted(replayer.handbook.modes)
+    ]
+    parts = [(mode, outcomes) for mode, outcomes in parts if outcomes.texts]
+    if not parts:
+        message = "the training traces have no verdict on an agent of the handbook in one of its modes"
+        raise InputError(message)
+    return Training(
+        np.array([mode for mode, outcomes in parts for _ in outcomes.texts]),
+        tuple(text for _, outcomes in parts for text in outcomes.texts),
+        np.concatenate([outcomes.success for _, outcomes in parts]),
+        np.concatenate([outcomes.cost_usd for _, outcomes in parts]),
+    )
+
+
+def _tabulate(handbook: Handbook, table: RoutingTable, traces: Sequence[Trace], mode: str) -> Outcomes:
+    """Return the outcomes of the handbook's agents in one mode, queries without any verdict left out."""
+    outcomes = tabulate_outcomes(traces, mode=mode, default_mode=handbook.default_mode())
+    outcomes = align_outcomes(outcomes, [agent.id for agent in table.agents])
+    works = table.modes[mode].works
+    outcomes.success[:, ~works] = np.nan
+    return outcomes.take(np.flatnonzero(~np.isnan(outcomes.success).all(axis=1)))
+
+
+def find_raw_rates(handbook: Handbook, table: RoutingTable, mode: ModeTable) -> NDArray[np.float64]:
+    """Return the raw success rate of each skill and agent, 0 where the agent was never tried."""
+    rates = np.zeros((len(mode.skills), len(table.agents)))
+    row = {skill: place for place, skill in enumerate(mode.skills)}
+    for column, facts in enumerate(table.agents):
+        profile = handbook.agents[AgentId(facts.id)].profiles.get(ModeId(mode.mode))
+        for skill, competence in (profile.competence if profile else {}).items():
+            total = competence.successes + competence.failures
+            if total > 0:
+                rates[row[skill], column] = competence.successes / total
+    return rates
