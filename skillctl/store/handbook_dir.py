@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from skillctl.store.typed_values import Fault
 
-__all__ = ["find_problems", "handbook_files", "handbook_lock", "load_handbook", "save_handbook"]
+__all__ = ["assemble_handbook", "find_problems", "handbook_files", "handbook_lock", "load_handbook", "save_handbook"]
 
 
 def load_handbook(root: Path) -> Handbook:
@@ -45,7 +45,7 @@ def load_handbook(root: Path) -> Handbook:
     documents, problems = _read(root)
     if problems:
         raise InvalidHandbookError(tuple(str(problem) for problem in problems), where=str(root))
-    return _decode(documents)
+    return assemble_handbook(documents)
 
 
 def find_problems(root: Path) -> list[Problem]:
@@ -93,7 +93,8 @@ def _located(found: Iterable[tuple[Document, Fault]]) -> list[Problem]:
     return [problem for file, faults in by_file.items() for problem in locate(file, faults)]
 
 
-def _decode(documents: Iterable[Document]) -> Handbook:
+def assemble_handbook(documents: Iterable[Document]) -> Handbook:
+    """Return the handbook that documents without problems make."""
     by_schema = defaultdict(list)
     for document in documents:
         by_schema[document.kind.schema].append(document.data)
