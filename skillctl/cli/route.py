@@ -174,12 +174,12 @@ def _open_run(root: Path, options: RouteOptions, *, explain: bool, jobs: int, ve
 
 def _open_orchestrator(root: Path, table: RoutingTable, mode: str) -> Orchestrator:
     """Open the orchestrator from the cache, or from the handbook where the cache has lost it."""
-    from skillctl.model.handbook import ModeId
     from skillctl.store.orchestrators import open_cached_orchestrator, open_orchestrator
 
     cached = open_cached_orchestrator(table.modes[mode].index_key, table.orchestrator)
     if cached is not None:
         return cached
+    from skillctl.model.handbook import ModeId
     from skillctl.store.handbook_dir import load_handbook
 
     return open_orchestrator(load_handbook(root), ModeId(mode))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from skillctl.core.orchestration import SkillWeights
+    from skillctl.core.routing_table import OrchestratorNumbers
     from skillctl.model.handbook import OrchestratorSettings
 
 # A text's similarity with a skill is the dense cosine, plus these parts of the lexical cosine and of the hits.
@@ -45,7 +46,10 @@ class EmbeddedOrchestrator:
     """
 
     def __init__(
-        self, index: SkillIndex, open_embedder: Callable[[], WordEmbedder], settings: OrchestratorSettings
+        self,
+        index: SkillIndex,
+        open_embedder: Callable[[], WordEmbedder],
+        settings: OrchestratorSettings | OrchestratorNumbers,
     ) -> None:
         self._index = index
         self._open_embedder = open_embedder

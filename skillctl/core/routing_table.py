@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from skillctl.model.handbook import Agent, Competence, Handbook, ModeId, OrchestratorSettings, Skill
+    from skillctl.model.handbook import Agent, Competence, Handbook, ModeId, Skill
 
 INTERVAL = 0.9  # central mass of the reported interval
 # An agent without evidence counts as the mean of the mode's agents with the weight of the uniform prior.
@@ -28,6 +28,14 @@ class AgentFacts(NamedTuple):
     tools: tuple[str, ...]
     modalities: tuple[str, ...] | None
     context_tokens: int | None
+
+
+class OrchestratorNumbers(NamedTuple):
+    """The handbook's `OrchestratorSettings`, without the import of the whole model (10 ms) when the cache is warm."""
+
+    temperature: float | None
+    top_k: int | None
+    min_similarity: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class RoutingTable:
 
     default_mode: str | None
     cost_weight: float
-    orchestrator: OrchestratorSettings
+    orchestrator: OrchestratorNumbers
     agents: tuple[AgentFacts, ...]
     modes: Mapping[str, ModeTable]
 
@@ -91,10 +99,11 @@ def compile_table(handbook: Handbook, index_keys: Mapping[str, str]) -> RoutingT
         index_keys: Cache key of the skill index of each mode.
     """
     agents = sorted(handbook.agents.values(), key=lambda agent: agent.id)
+    numbers = handbook.settings.orchestrator
     return RoutingTable(
         default_mode=handbook.default_mode() if handbook.modes else None,
         cost_weight=handbook.settings.cost_weight,
-        orchestrator=handbook.settings.orchestrator,
+        orchestrator=OrchestratorNumbers(numbers.temperature, numbers.top_k, numbers.min_similarity),
         agents=tuple(
             AgentFacts(a.id, a.model, a.tools, a.capabilities.modalities, a.capabilities.context_tokens) for a in agents
         ),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.routing_table import OrchestratorNumbers
     from skillctl.model.handbook import Handbook, ModeId, OrchestratorSettings, Skill
 
 _KIND = "skills"
@@ -40,7 +41,7 @@ def open_orchestrator(handbook: Handbook, mode: ModeId) -> Orchestrator:
     return EmbeddedOrchestrator(index, WordVectors, handbook.settings.orchestrator)
 
 
-def open_cached_orchestrator(key: str, settings: OrchestratorSettings) -> Orchestrator | None:
+def open_cached_orchestrator(key: str, settings: OrchestratorSettings | OrchestratorNumbers) -> Orchestrator | None:
     """Return the orchestrator over the cached index of that key, or ``None`` when the cache does not have it."""
     arrays = read_arrays(_KIND, key)
     if arrays is None:

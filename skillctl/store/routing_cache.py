@@ -10,13 +10,11 @@ import contextlib
 import hashlib
 import os
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from skillctl.core.routing_table import AgentFacts, ModeTable, RoutingTable
-from skillctl.model.handbook import OrchestratorSettings
+from skillctl.core.routing_table import AgentFacts, ModeTable, OrchestratorNumbers, RoutingTable
 from skillctl.store.array_cache import Arrays, pack_text, read_arrays, unpack_text, write_arrays
 from skillctl.store.cache_dir import cache_root
 from skillctl.store.handbook_files import (
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _KIND = "tables"
-_FORMAT = "1"  # to be raised whenever the same files give another table
+_FORMAT = "2"  # to be raised whenever the same files give another table
 _MODE_ARRAYS = ("works", "alpha", "beta", "low", "high", "evidence", "cost")
 # File systems stamp files by a clock that may lag behind the system's by a tick.
 _CLOCK_LAG_NS = 20_000_000
@@ -138,7 +136,7 @@ def _to_arrays(table: RoutingTable) -> Arrays:
     about = {
         "default_mode": table.default_mode,
         "cost_weight": table.cost_weight,
-        "orchestrator": asdict(table.orchestrator),
+        "orchestrator": list(table.orchestrator),
         "agents": [list(agent) for agent in table.agents],
         "modes": [[mode.mode, mode.skills, mode.index_key] for mode in table.modes.values()],
     }
@@ -162,7 +160,7 @@ def _from_arrays(arrays: Arrays) -> RoutingTable:
     return RoutingTable(
         default_mode=about["default_mode"],
         cost_weight=about["cost_weight"],
-        orchestrator=OrchestratorSettings(**about["orchestrator"]),
+        orchestrator=OrchestratorNumbers(*about["orchestrator"]),
         agents=tuple(_read_facts(*facts) for facts in about["agents"]),
         modes={mode.mode: mode for mode in modes},
     )
