@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# A nearest skill with less weight than this is noise; its weight goes to the others.
+MIN_WEIGHT = 0.02
 _UNITS = 10**WEIGHT_DIGITS
 
 
@@ -44,6 +46,8 @@ def weigh_skills(
     near, values = _find_nearest(similarity, min(top_k, skills))
     lost = values.max(axis=1) < min_similarity
     soft = np.exp((values - values.max(axis=1, keepdims=True)) / temperature)
+    soft /= soft.sum(axis=1, keepdims=True)
+    soft[(soft < MIN_WEIGHT) & (soft < soft.max(axis=1, keepdims=True))] = 0.0
     soft /= soft.sum(axis=1, keepdims=True)
     weights = soft[:, :, None] * path_shares[near]
     numbers = path_skills[near]

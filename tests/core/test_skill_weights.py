@@ -40,6 +40,11 @@ def test_a_state_that_resembles_no_skill_has_the_root_alone() -> None:
     assert weigh([[0.1, 0.2, 0.1, 0.0], [0.5, 0, 0, 0]], min_similarity=0.3, temperature=0.01) == [{0: 1.0}, {1: 1.0}]
 
 
+def test_a_weight_below_two_hundredths_goes_to_the_others() -> None:
+    (row,) = weigh([[0.5, 0.5, 0.15, 0.0]])
+    assert row == {1: 0.5, 2: 0.5}
+
+
 def test_a_share_of_each_weight_goes_up_its_path() -> None:
     paths = np.array([[1, 1], [2, 1]], np.int32)
     shares = np.array([[1.0, 0.0], [0.6, 0.4]])
