@@ -17,19 +17,19 @@ SEED = 20260222
 TRAIN = {"direct": 8, "arithmetic": 8, "dates": 6, "lookup": 10, "lookup-compute": 12}
 TEST = {"direct": 12, "arithmetic": 11, "dates": 9, "lookup": 16, "lookup-compute": 16}
 
-NAMES = (
+NAMES = (  # noqa: SIM905 - a list of words is easier to read in one text
     "Aldrava Belmoor Corwick Drenholm Elsavir Farrowin Galdrun Hestmark Ilvane Jorvik-Lo Kestrin Lomarra "
     "Morvath Nethering Oskarra Pellworth Quillan Rostova-Ney Sundral Tavenor Ulmere Vandrik Westrel Yarrowen"
-).split(" ")  # noqa: SIM905 - easier to read
-EXPORTS = (
+).split(" ")
+EXPORTS = (  # noqa: SIM905
     "smoked eel,sea salt,amber,cork,linen,honey,slate,kelp soap,pearls,cider,wool,tar,saffron,copper wire,"
     "glass beads,dried figs,beeswax,oak barrels,peat,sail cloth,mustard,whale bone,chalk,lavender oil"
-).split(",")  # noqa: SIM905 - easier to read
-KEEPERS = (
+).split(",")
+KEEPERS = (  # noqa: SIM905
     "Ansel Brook,Berta Quist,Carlo Wenn,Dagny Orr,Edric Faye,Freya Lund,Gustav Pell,Hilda Marsh,Ivo Tarn,"
     "Jana Holt,Kaspar Dean,Lotte Vane,Magnus Reed,Nora Skye,Olaf Birch,Petra Lowe,Quentin Moss,Rosa Thorn,"
     "Sven Hale,Tilda Crane,Ulf Stone,Vera Knott,Wilma Ash,Yngve Dale"
-).split(",")  # noqa: SIM905 - easier to read
+).split(",")
 DIRECT = (
     ("What is the capital of France?", "Paris"),
     ("What is the capital of Japan?", "Tokyo"),
