@@ -125,7 +125,7 @@ class Repository:
     def list_tree(self, commit: str, folder: str) -> list[TreeEntry]:
         """Return all files below a folder at a commit; none where there is no such folder."""
         where = f"{commit}:{folder}" if folder else commit
-        if folder and self.attempt("rev-parse", "--verify", "--quiet", f"{where}^{{tree}}").returncode:
+        if folder and self.attempt("cat-file", "-t", where).stdout.strip() != b"tree":
             return []
         entries = []
         for line in self.run("ls-tree", "-r", "-z", "--full-tree", where).split(b"\0"):

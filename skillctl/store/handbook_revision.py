@@ -10,6 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from skillctl.errors import InputError, InvalidHandbookError
+from skillctl.model.handbook import Handbook
+from skillctl.store.canonical_yaml import emit_yaml
+from skillctl.store.codec import encode_handbook_file
 from skillctl.store.competence_lines import put_back_competences, take_out_competences
 from skillctl.store.cross_references import find_cross_problems
 from skillctl.store.documents import Document, locate, read_document
@@ -25,11 +28,11 @@ from skillctl.store.handbook_files import (
     list_files,
     require_folder,
 )
+from skillctl.store.schema import load_schema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from skillctl.model.handbook import Handbook
     from skillctl.model.problem import Problem
     from skillctl.store.git import Repository
     from skillctl.store.typed_values import Fault
@@ -86,6 +89,17 @@ def snapshot_revision(repository: Repository, root: Path, revision: str) -> Snap
             raise InputError(message, where=f"{label}/{entry.path}", hint="keep the file itself in the handbook")
     contents = repository.read_blobs(entry.blob for entry in entries)
     return Snapshot(label, {entry.path: contents[entry.blob] for entry in entries})
+
+
+def empty_like(snapshot: Snapshot) -> Mapping[str, bytes]:
+    """Return the files of a handbook that has nothing but the name of another one.
+
+    Raises:
+        InputError: If the other one is missing too.
+        InvalidHandbookError: With all problems of its files.
+    """
+    data = encode_handbook_file(Handbook(load_snapshot(snapshot).name))
+    return {HANDBOOK_FILE: emit_yaml(data, load_schema(ROOT_KIND.schema)).encode()}
 
 
 def kind_of(path: str) -> Kind | None:
