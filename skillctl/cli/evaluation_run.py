@@ -68,7 +68,7 @@ def evaluate_handbook(root: Path, request: Request) -> Report:
     cost_weight = handbook.settings.cost_weight if request.cost_weight is None else request.cost_weight
     log = read_log(request.paths, success_at=request.success_at, is_quiet=request.is_quiet)
     setting = _Setting(request, cost_weight, log, _read_lesson(request, log.traces))
-    replayer = open_replayer(handbook, log.traces, request.mode, str(root))
+    replayer = open_replayer(handbook, log.traces, request.mode, str(root), root=root)
     runs = {name: _run(setting, replayer, name) for name in request.orchestrators}
     first = next(iter(runs.values()))
     return Report(
@@ -186,16 +186,18 @@ def _check_gate(evaluation: Evaluation, name: str, bound: float) -> Gate:
 def _compare(root: Path, setting: _Setting, board: Board) -> Comparison:
     """Compare with another handbook on the queries that both can be replayed on."""
     name = setting.request.other or ""
-    mine = open_replayer(load_handbook(root), setting.log.traces, setting.request.mode, str(root))
-    theirs = open_replayer(_load_other(root, name), setting.log.traces, setting.request.mode, name)
+    mine = open_replayer(load_handbook(root), setting.log.traces, setting.request.mode, str(root), root=root)
+    folder = Path(name) if is_handbook(Path(name)) else None
+    other = _load_other(root, name)
+    theirs = open_replayer(other, setting.log.traces, setting.request.mode, name, root=folder)
     rival = _build(setting, theirs, setting.request.orchestrators[0])
     rows = _find_common(board, rival)
     if not len(rows):
         message = f"no query can be replayed with both this handbook and {name}"
         raise InputError(message)
     own = _play(board.take(rows[:, 0]), setting, mine)
-    other = _play(rival.take(rows[:, 1]), setting, theirs)
-    success, cost = own.success - other.success, own.cost - other.cost
+    others = _play(rival.take(rows[:, 1]), setting, theirs)
+    success, cost = own.success - others.success, own.cost - others.cost
     weight = setting.cost_weight
     utility = success if weight == 0 or np.isnan(cost).any() else success - weight * cost
     resamples = Resamples(len(rows), setting.request.seed)

@@ -31,7 +31,12 @@ COMMANDS = {
     "run": "Work on queries over several turns: choose mode and agent, act, observe.",
     "profile": "Count outcomes in traces into posteriors and costs.",
     "route": "Choose an agent for each query or state.",
+    "select": "Choose the skills that serve an orchestrator best.",
     "evaluate": "Replay logged outcomes: accuracy, cost, curves, calibration.",
+    "diff": "Say what changed, how sure it is and which traffic moves.",
+    "log": "Show what was learned, commit by commit.",
+    "blame": "Find the commits and traces behind a skill or a competence.",
+    "git": "Set up git: readable diffs, and merges that add evidence.",
 }
 
 

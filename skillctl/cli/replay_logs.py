@@ -15,13 +15,16 @@ from skillctl.core.rivals import Training
 from skillctl.core.routing_table import compile_table
 from skillctl.errors import InputError
 from skillctl.model.handbook import AgentId, ModeId
-from skillctl.store.traces import read_traces
+from skillctl.store.ledger import SourceMeter
+from skillctl.store.traces import read_trace_batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from skillctl.core.orchestration import Orchestrator
     from skillctl.core.outcomes import Outcomes
     from skillctl.core.replay import LogCounts
     from skillctl.core.routing_table import ModeTable, RoutingTable
@@ -36,29 +39,32 @@ class TraceLog(NamedTuple):
         traces: Each once, in order.
         duplicates: How many were seen before.
         bad_lines: Lines that could not be used.
+        digest: Of the decompressed bytes of all files, as the evidence ledger writes it.
     """
 
     traces: list[Trace]
     duplicates: int
     bad_lines: int
+    digest: str
 
 
 def read_log(paths: Sequence[str], *, success_at: float, is_quiet: bool) -> TraceLog:
     """Read all traces of some files; one that occurs again is dropped."""
     traces: list[Trace] = []
     seen: set[tuple[object, ...]] = set()
-    duplicates = 0
+    duplicates, meter = 0, SourceMeter()
     with open_sources(paths, is_quiet=is_quiet, is_read_twice=False) as sources:
         for place in sources.places.values():
-            for trace in read_traces(place, success_at=success_at, on_problem=sources.report):
-                key = (type(trace.trace_id), trace.trace_id, trace.agent, trace.mode)
-                if key in seen:
-                    duplicates += 1
-                    continue
-                seen.add(key)
-                traces.append(trace)
+            for batch in read_trace_batches(place, success_at=success_at, on_problem=sources.report):
+                meter.add(batch.data)
+                for trace in batch.traces:
+                    key = (type(trace.trace_id), trace.trace_id, trace.agent, trace.mode)
+                    duplicates += key in seen
+                    if key not in seen:
+                        seen.add(key)
+                        traces.append(trace)
         bad_lines = sources.bad_lines
-    return TraceLog(traces, duplicates, bad_lines)
+    return TraceLog(traces, duplicates, bad_lines, meter.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +76,32 @@ class Replayer:
         table: The same, compiled.
         outcomes: Of each mode that has some.
         traces: What the outcomes were made of.
+        root: Folder whose selections hold, or ``None`` for the whole handbook.
     """
 
     handbook: Handbook
     table: RoutingTable
     outcomes: Mapping[str, Outcomes]
     traces: Sequence[Trace]
+    root: Path | None = None
+
+    def open(self, orchestrator: str, mode: str) -> Orchestrator:
+        """Open an orchestrator by name, with what was selected for it."""
+        inner = open_named(orchestrator, self.handbook, self.table.modes[mode], ModeId(mode), self.traces)
+        if self.root is None:
+            return inner
+        from skillctl.store.orchestrators import index_key
+        from skillctl.store.selections import apply_selection
+
+        key = index_key(self.handbook.skills.get(ModeId(mode), ()))
+        return apply_selection(self.root, orchestrator, key, mode, inner=inner, load=lambda: self.handbook)
 
     def weigh(self, orchestrator: str) -> list[ModeLog]:
         """Let an orchestrator name the skills of all queries."""
         logs = []
         for mode, outcomes in self.outcomes.items():
             table = self.table.modes[mode]
-            weights = open_named(orchestrator, self.handbook, table, ModeId(mode), self.traces).weigh(outcomes.texts)
+            weights = self.open(orchestrator, mode).weigh(outcomes.texts)
             logs.append(ModeLog(table, outcomes, weights, find_raw_rates(self.handbook, self.table, table)))
         return logs
 
@@ -96,14 +115,17 @@ class Replayer:
         return count_log(log.traces, log.duplicates, works, self.handbook.default_mode())
 
 
-def open_replayer(handbook: Handbook, traces: Sequence[Trace], mode: str | None, root: str) -> Replayer:
+def open_replayer(
+    handbook: Handbook, traces: Sequence[Trace], mode: str | None, where: str, *, root: Path | None = None
+) -> Replayer:
     """Tabulate the outcomes of traces by mode.
 
     Args:
         handbook: The handbook.
         traces: Logged outcomes.
         mode: Only this mode, or ``None`` for all.
-        root: Where the handbook is, for errors.
+        where: The handbook, for errors.
+        root: Folder whose selections hold, or ``None`` for the whole handbook.
 
     Raises:
         InputError: If no trace tells of an agent in a mode of the handbook.
@@ -116,8 +138,8 @@ def open_replayer(handbook: Handbook, traces: Sequence[Trace], mode: str | None,
             outcomes[name] = found
     if not outcomes:
         message = "no trace has a verdict on an agent of the handbook in one of its modes"
-        raise InputError(message, where=root, hint="compare the agents and modes of the traces with `skillctl show`")
-    return Replayer(handbook, table, outcomes, traces)
+        raise InputError(message, where=where, hint="compare the agents and modes of the traces with `skillctl show`")
+    return Replayer(handbook, table, outcomes, traces, root)
 
 
 def read_training(replayer: Replayer, traces: Sequence[Trace]) -> Training:

@@ -173,6 +173,18 @@ def _open_run(root: Path, options: RouteOptions, *, explain: bool, jobs: int, ve
 
 
 def _open_orchestrator(root: Path, table: RoutingTable, mode: str) -> Orchestrator:
+    """Open the orchestrator with the skills that were selected for it, with all without a selection."""
+    inner = _open_embedded(root, table, mode)
+    if not (root / "selections").is_dir():
+        return inner
+    from skillctl.store.handbook_dir import load_handbook
+    from skillctl.store.selections import apply_selection
+
+    key = table.modes[mode].index_key
+    return apply_selection(root, "embedded", key, mode, inner=inner, load=lambda: load_handbook(root))
+
+
+def _open_embedded(root: Path, table: RoutingTable, mode: str) -> Orchestrator:
     """Open the orchestrator from the cache, or from the handbook where the cache has lost it."""
     from skillctl.store.orchestrators import open_cached_orchestrator, open_orchestrator
 

@@ -46,6 +46,16 @@ def show_command(handbook: Path, mode: str | None, skill: str | None, agent: str
     from skillctl.report.handbook_tables import render_handbook
 
     click.echo(render_handbook(loaded, beliefs, scope, markdown=output == "markdown"), nl=False)
+    if scope == Scope():
+        _show_selections(handbook, markdown=output == "markdown")
+
+
+def _show_selections(root: Path, *, markdown: bool) -> None:
+    from skillctl.report.selection_text import render_selection
+    from skillctl.store.selections import list_selections
+
+    for selection in list_selections(root):
+        click.echo("\n" + render_selection(selection, markdown=markdown), nl=False)
 
 
 def _require_known(handbook: Handbook, scope: Scope, root: Path) -> None:
