@@ -43,8 +43,22 @@ def settle_merge(repository: Repository, root: Path) -> str:
     except SkillctlError as error:
         return f"the posteriors were not fitted to the merged evidence: {error}"
     repository.run("add", "--", *(repository.path_of(path) for path in changed))
-    repository.run("commit", "-q", "--amend", "--no-edit", "--no-verify")
+    _replace_commit(repository)
     return f"fitted the posteriors in {root} to the merged evidence"
+
+
+def _replace_commit(repository: Repository) -> None:
+    """Give the commit at HEAD the tree of the index; `git commit --amend` refuses while the merge is still ending."""
+    head = repository.text("rev-parse", "HEAD")
+    header, _, message = repository.run("cat-file", "commit", head).partition(b"\n\n")
+    lines = [line for line in header.split(b"\n") if not line.startswith((b"tree ", b"gpgsig ", b" "))]
+    tree = b"tree " + repository.run("write-tree").strip()
+    commit = repository.run(
+        "hash-object", "-t", "commit", "-w", "--stdin", data=b"\n".join([tree, *lines]) + b"\n\n" + message
+    )
+    repository.run(
+        "update-ref", "-m", "skillctl: posteriors fitted after the merge", "HEAD", commit.decode().strip(), head
+    )
 
 
 def _is_made_here(repository: Repository) -> bool:
