@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from skillctl.core.beliefs import Posterior
 from skillctl.core.evidence import MEANS
+from skillctl.core.newcomers import find_newcomers, learn_prior, prior_mean_for, update_prior
 from skillctl.core.skill_credit import UNITS
-from skillctl.core.skill_tree import fit_kappa, tree_posteriors
+from skillctl.core.skill_tree import SkillTree, fit_kappa, tree_posteriors
 from skillctl.model.handbook import Agent, Competence, CostStats, Profile
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from skillctl.core.evidence import Evidence
     from skillctl.core.pair_layout import ModeLayout
     from skillctl.core.run_moments import RunMoments
@@ -37,6 +41,10 @@ def build_profiles(handbook: Handbook, evidence: Evidence) -> Handbook:
             old = profiles[agent].pop(mode.mode, Profile())
             runs = int(evidence.runs[pair])
             new = replace(old, runs=runs, competence=competence, cost=_build_cost(evidence.moments, pair, runs))
+            if not runs and not old.runs:
+                # What a new agent inherited stays until it has outcomes of its own.
+                cost = old.cost if new.cost == CostStats() else new.cost
+                new = replace(new, competence=_keep_priors(old, mode), cost=cost)
             if new != Profile():
                 profiles[agent][mode.mode] = new
     agents = {agent: _with_profiles(handbook.agents[agent], profiles[agent]) for agent in handbook.agents}
@@ -57,12 +65,44 @@ def _build_competences(mode: ModeLayout, evidence: Evidence) -> dict[AgentId, di
         wins, losses = wins[tried], losses[tried]
         kappa = fit_kappa(mode.tree, wins, losses)
         alpha, beta = tree_posteriors(mode.tree, wins, losses, kappa)
+        runs = evidence.runs[mode.first_pair : mode.first_pair + len(mode.agents)][tried]
+        _inform_newcomers(mode.tree, Posterior(alpha, beta), Counts(wins, losses), runs, kappa)
         known = [0, *(1 + np.flatnonzero((wins + losses)[:, 1:].sum(axis=0))).tolist()]
         order = [mode.keys[skill] for skill in known]
         table = np.stack([alpha, beta, wins, losses], axis=-1)[:, known]
         for row, number in enumerate(tried.tolist()):
             competences[mode.agents[number]] = dict(zip(order, map(_round, table[row].tolist()), strict=True))
     return competences
+
+
+class Counts(NamedTuple):
+    """Evidence of agents in skills, each of shape (agents, skills)."""
+
+    wins: NDArray[np.float64]
+    losses: NDArray[np.float64]
+
+
+def _inform_newcomers(
+    tree: SkillTree, posterior: Posterior, counts: Counts, runs: NDArray[np.int64], kappa: float
+) -> None:
+    """Let the few outcomes of a newcomer speak for all its skills, as far as abilities go together; in place.
+
+    Evidence is taken from the leaves of the tree: that of a coarser skill is the same outcomes again.
+    """
+    young = find_newcomers(runs)
+    leaves = np.array(sorted(set(range(1, len(tree.parents))) - set(tree.parents)), dtype=np.int64)
+    if not young.any() or len(leaves) < 2:  # noqa: PLR2004 - abilities that go together are at least two
+        return
+    alpha, beta = posterior
+    prior = learn_prior((alpha / (alpha + beta))[~young][:, leaves])
+    for agent in np.flatnonzero(young).tolist():
+        s, f = counts.wins[agent, leaves], counts.losses[agent, leaves]
+        mu = prior_mean_for(update_prior(prior, s, f).success(), kappa, s, f)
+        alpha[agent, leaves], beta[agent, leaves] = kappa * mu + s, kappa * (1.0 - mu) + f
+
+
+def _keep_priors(profile: Profile, mode: ModeLayout) -> dict[str, Competence]:
+    return {key: entry for key, entry in profile.competence.items() if key in mode.keys}
 
 
 def _round(numbers: list[float]) -> Competence:
