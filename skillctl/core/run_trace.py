@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from skillctl.core.loop import Stop
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,8 +44,9 @@ def build_run_trace(
     turn = conversation.answer_turn or conversation.last or (conversation.turns[-1] if conversation.turns else None)
     if turn is None:
         return None
-    error = judge_error or (turn.error if conversation.last is None else None)
-    success = verdict.success if verdict else (False if query.has_reference and conversation.last else None)
+    broken = conversation.turns[-1] if finished.stop == Stop.OUTSIDE and conversation.answer_turn is None else None
+    error = judge_error or (broken.error if broken else None)
+    success = verdict.success if verdict else (False if query.has_reference else None)
     known = {
         "trace_id": trace_id,
         "query_id": query.id,
@@ -66,7 +69,7 @@ def build_run_trace(
     }
     trace = {key: value for key, value in known.items() if value is not None or key == "success"}
     if error:
-        trace["error"] = {"code": error, "message": turn.error_message}
+        trace["error"] = {"code": error, "message": broken.error_message if broken else ""}
     return trace
 
 

@@ -177,6 +177,15 @@ def test_when_nobody_is_in_reach_the_trace_is_an_error_and_can_be_run_again(book
     assert len(_traces(out)) == 4
 
 
+def test_what_failed_outside_half_way_is_no_failure_of_anybody(book: Path, tmp_path: Path, run: Run, go: Go) -> None:
+    (book / "tools/agent.py").write_text("raise SystemExit(1)", encoding="utf-8")
+    assert go("--path search,answer").exit_code == 4
+    keeper = _traces(tmp_path / "t.jsonl")[1]
+    assert (keeper["success"], keeper["error"]["code"], keeper["stop"]) == (None, "command_failed", "outside_failure")
+    run("profile", book, "--traces", tmp_path / "t.jsonl")
+    assert all(p.runs == 0 for agent in load_handbook(book).agents.values() for p in agent.profiles.values())
+
+
 def test_a_second_run_pays_for_nothing_and_adds_nothing(book: Path, tmp_path: Path, go: Go) -> None:
     out = tmp_path / "t.jsonl"
     options = "--mode answer --agent good"
