@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from skillctl.cli.commits import Lesson, begin_commit, commit_learning, commit_options
 from skillctl.cli.options import dry_run_option, handbook_argument, output_option
 from skillctl.cli.profile_logs import Plan, profile_logs
 from skillctl.cli.trace_sources import open_sources
@@ -48,6 +49,7 @@ _NO_HALF_LIFE = "none"
     help="A score from here on is a success, where a trace has no `success`.",
 )
 @click.option("--add-agents", is_flag=True, help="Add agents and modes that the traces have and the handbook has not.")
+@commit_options
 @output_option
 @dry_run_option
 @click.pass_context
@@ -60,6 +62,8 @@ def profile_command(
     half_life: str | None,
     success_at: float,
     add_agents: bool,
+    commit: bool,
+    branch: str | None,
     output: str,
     dry_run: bool,
 ) -> None:
@@ -73,6 +77,7 @@ def profile_command(
       skillctl profile my-handbook --traces traces.jsonl.gz --traces new.jsonl --update
     """
     is_quiet = ctx.obj["verbosity"] < 1
+    learning = begin_commit(handbook, commit=commit, branch=branch, dry_run=dry_run)
     with nullcontext() if dry_run else handbook_lock(handbook):
         original = load_handbook(handbook)
         before = _with_half_life(original, half_life, update=update, root=handbook)
@@ -82,8 +87,17 @@ def profile_command(
         changed = after != original
         if changed and not dry_run:
             save_handbook(after, handbook)
+        commit_learning(learning, Lesson("profile", _say_subject(original, after), original, after))
     _report(after, counts, output, changed=changed, is_quiet=is_quiet)
     ctx.exit(EXIT_NO if counts.bad_lines or counts.unknown else EXIT_OK)
+
+
+def _say_subject(before: Handbook, after: Handbook) -> str:
+    from skillctl.store.learning_commits import describe_evidence
+
+    evidence = describe_evidence(before, after)
+    count = sum(bool(agent.profiles) for agent in after.agents.values())
+    return f"Rate {count} agents on {evidence}" if evidence else f"Rate {count} agents anew on the same logs"
 
 
 def _with_half_life(handbook: Handbook, text: str | None, *, update: bool, root: Path) -> Handbook:

@@ -133,7 +133,7 @@ def compare_handbooks(before: Handbook, after: Handbook) -> Comparison:
     findings: list[Finding] = [
         *owners,
         *_find_fields(changes, gone_or_new),
-        *(skill for skill in find_skill_changes(before, after) if ("modes", skill.mode) not in gone_or_new),
+        *find_skill_changes(before, after),
         *(belief for belief in beliefs if not belief.is_noise),
         *find_first_evidence(before, after),
         *(cost for cost in costs if not cost.is_noise),

@@ -79,6 +79,11 @@ class Repository:
             raise GitError(message, where=str(place)) from error
         return "" if inside == Path() else inside.as_posix()
 
+    def path_of_entry(self, file: Path) -> str:
+        """Return the path of a file within the repository; a symbolic link counts as itself."""
+        folder = self.path_of(file.parent)
+        return f"{folder}/{file.name}" if folder else file.name
+
     def is_shallow(self) -> bool:
         """Tell whether only part of the history was fetched."""
         return self.text("rev-parse", "--is-shallow-repository") == "true"
