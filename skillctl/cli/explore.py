@@ -22,6 +22,7 @@ RULES = ("exact", "normalized", "numeric", "choice", "contains", "regex", "json"
 @click.option("--agent", "agents", multiple=True, help="Only this agent; repeatable.")
 @click.option("--mode", help="Mode to log under; the handbook's default without it.")
 @click.option("--limit", type=click.IntRange(min=0), help="Only the first N queries.")
+@click.option("--plan", type=click.IntRange(min=1), help="Only the N queries that tell most about one --agent.")
 @click.option(
     "--scoring", type=click.Choice(RULES), default="exact", show_default=True, help="Rule where none is given."
 )
@@ -48,6 +49,7 @@ def explore_command(ctx: click.Context, /, handbook: Path, scoring_command: str 
     \b
       skillctl explore my-handbook --queries queries.jsonl --out traces.jsonl --dry-run
       skillctl explore my-handbook --queries queries.jsonl --out traces.jsonl --max-cost 0.50
+      skillctl explore my-handbook --queries queries.jsonl --out new.jsonl --agent mini --plan 20
       skillctl explore pool.yaml --queries queries.jsonl --out traces.jsonl --agent gpt-4o
     """
     from skillctl.cli.explore_run import ExploreOptions, run_explore

@@ -12,7 +12,7 @@ import click
 from skillctl.core.exploring import AgentTally, ExploreQuery, is_error, render_tallies
 from skillctl.core.grading import parse_scoring
 from skillctl.core.pricing import Budget, sum_known
-from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError
+from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError, UsageError
 from skillctl.llm.agents import AgentCompleter
 from skillctl.llm.dispatch import Limits
 from skillctl.llm.exploration import (
@@ -58,6 +58,7 @@ class ExploreOptions:
     agents: tuple[str, ...]
     mode: str | None
     limit: int | None
+    plan: int | None
     scoring: str
     scoring_command: tuple[str, ...]
     concurrency: int
@@ -74,6 +75,7 @@ class _Pool(NamedTuple):
     agents: list[Agent]
     mode: ModeId
     folder: Path
+    handbook: Handbook
 
 
 class _Plan(NamedTuple):
@@ -86,6 +88,8 @@ def run_explore(options: ExploreOptions, *, verbosity: int) -> int:
     """Run the command and return its exit code."""
     pool = _load_pool(options)
     queries, bad_lines = _read_queries(options)
+    if options.plan is not None:
+        queries = _plan_queries(pool, queries, options.plan)
     calls = plan_calls(queries, pool.agents, mode=pool.mode, folder=pool.folder, timeout_s=options.timeout)
     cache = ReplyCache(cache_root() / "replies", write_atomic)
     say: Callable[[str], None] = _say if verbosity > 0 else lambda _text: None
@@ -109,7 +113,8 @@ def _load_pool(options: ExploreOptions) -> _Pool:
     path = options.handbook
     handbook = load_pool(path) if path.is_file() else load_handbook(path)
     mode = _choose_mode(handbook, options)
-    return _Pool(_choose_agents(handbook, mode, options), mode, path.parent if path.is_file() else path)
+    folder = path.parent if path.is_file() else path
+    return _Pool(_choose_agents(handbook, mode, options), mode, folder, handbook)
 
 
 def _choose_mode(handbook: Handbook, options: ExploreOptions) -> ModeId:
@@ -163,6 +168,15 @@ def _read_queries(options: ExploreOptions) -> tuple[list[ExploreQuery], int]:
         is_judged_elsewhere=bool(options.scoring_command),
     )
     return queries[: options.limit], len(problems)
+
+
+def _plan_queries(pool: _Pool, queries: list[ExploreQuery], count: int) -> list[ExploreQuery]:
+    from skillctl.cli.explore_plan import choose_queries
+
+    if len(pool.agents) != 1:
+        message = "--plan is about one agent"
+        raise UsageError(message, hint="name it with --agent")
+    return choose_queries(pool.handbook, pool.agents[0], pool.mode, queries, count)
 
 
 # --- what it will cost ---

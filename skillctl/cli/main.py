@@ -27,6 +27,7 @@ COMMANDS = {
     "init": "Make a new handbook.",
     "validate": "Check handbooks: schema and cross-references.",
     "show": "Show modes, skills, agents and competences as tables.",
+    "agents": "Add, remove and replace agents.",
     "explore": "Run agents on queries and log traces.",
     "run": "Work on queries over several turns: choose mode and agent, act, observe.",
     "profile": "Count outcomes in traces into posteriors and costs.",
