@@ -15,51 +15,56 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class Hull(NamedTuple):
-    """Corners of a non-decreasing concave curve, from the null router at (0, 0) on.
+class Hulls(NamedTuple):
+    """Corners of non-decreasing concave curves, one for each sample, from the null router at (0, 0) on.
 
     Attributes:
-        cost: Rising.
-        accuracy: Rising.
+        cost: Rising, filled up with the last corner, shape (s, corners).
+        accuracy: Rising, filled up with the last corner, shape (s, corners).
     """
 
     cost: Floats
     accuracy: Floats
 
 
-def find_hull(cost: Floats, accuracy: Floats) -> Hull:
+def find_hulls(cost: Floats, accuracy: Floats) -> Hulls:
     """Return the non-decreasing convex hull of points of accuracy over cost (RouterBench, arXiv 2403.12031, section 3).
 
     It is what mixing the points at random can reach, together with the null router, which costs and solves nothing.
-    Points of unknown cost are left out.
+    Points of unknown cost are left out. From each corner the hull goes on to the point of steepest rise.
 
     Args:
-        cost: Shape (k,).
-        accuracy: Shape (k,).
+        cost: Shape (s, k).
+        accuracy: Shape (s, k).
     """
     known = ~(np.isnan(cost) | np.isnan(accuracy))
-    points = sorted(zip([0.0, *cost[known].tolist()], [0.0, *accuracy[known].tolist()], strict=True))
-    corners: list[tuple[float, float]] = []
-    for x, y in points:
-        if corners and y <= corners[-1][1]:
-            continue  # dearer or equal, and no better
-        while corners and (x == corners[-1][0] or _is_below(corners, x, y)):
-            corners.pop()
-        corners.append((x, y))
-    table = np.array(corners)
-    return Hull(table[:, 0], table[:, 1])
+    x, y = np.where(known, cost, -1.0), np.where(known, accuracy, -1.0)  # behind every corner: never the next one
+    rows = np.arange(len(x))
+    here_x, here_y = np.zeros(len(x)), np.where(x == 0, y, 0.0).max(axis=1, initial=0.0)
+    corners = [(here_x, here_y)]
+    for _ in range(x.shape[1]):
+        ahead = (x > here_x[:, None]) & (y > here_y[:, None])
+        if not ahead.any():
+            break
+        rise, run = y - here_y[:, None], np.where(ahead, x - here_x[:, None], 1.0)
+        slope = np.where(ahead, rise / run, -np.inf)
+        steepest = slope >= slope.max(axis=1, keepdims=True)
+        following = np.where(steepest, x, -np.inf).argmax(axis=1)
+        moves = ahead.any(axis=1)
+        here_x = np.where(moves, x[rows, following], here_x)
+        here_y = np.where(moves, y[rows, following], here_y)
+        corners.append((here_x, here_y))
+    return Hulls(np.stack([c for c, _ in corners], axis=1), np.stack([a for _, a in corners], axis=1))
 
 
-def _is_below(corners: list[tuple[float, float]], x: float, y: float) -> bool:
-    """Tell whether the last corner lies on or below the line from the one before it to (x, y)."""
-    if len(corners) < 2:  # noqa: PLR2004 - a line takes two
-        return False
-    (x0, y0), (x1, y1) = corners[-2:]
-    return (y1 - y0) * (x - x0) <= (y - y0) * (x1 - x0)
+def find_hull(cost: Floats, accuracy: Floats) -> Hulls:
+    """Return the hull of one sample; the arguments and the corners have shape (k,)."""
+    hulls = find_hulls(cost[None], accuracy[None])
+    return Hulls(hulls.cost[0], hulls.accuracy[0])
 
 
-def find_aiq(hull: Hull, low: float, high: float) -> float:
-    """Return AIQ: the area under a hull from cost ``low`` to ``high``, divided by their distance.
+def find_aiq(hulls: Hulls, low: float, high: float) -> Floats:
+    """Return AIQ of each sample: the area under its hull from cost ``low`` to ``high``, divided by their distance.
 
     Beyond its last corner the curve stays level (RouterBench, arXiv 2403.12031, equation 4).
 
@@ -67,19 +72,28 @@ def find_aiq(hull: Hull, low: float, high: float) -> float:
         NaN where the range is empty.
     """
     if not high > low:
-        return float("nan")
-    inner = hull.cost[(hull.cost > low) & (hull.cost < high)]
-    x = np.concatenate([[low], inner, [high]])
-    return float(np.trapezoid(np.interp(x, hull.cost, hull.accuracy), x) / (high - low))
+        return np.full(len(hulls.cost), np.nan)
+    x, y = hulls
+    start, end = np.clip(x[:, :-1], low, high), np.clip(x[:, 1:], low, high)
+    length = x[:, 1:] - x[:, :-1]
+    slope = np.divide(y[:, 1:] - y[:, :-1], length, out=np.zeros(length.shape), where=length > 0)
+    middle = y[:, :-1] + slope * ((start + end) / 2 - x[:, :-1])
+    level = y[:, -1] * (high - np.clip(x[:, -1], low, high))
+    return np.asarray((((end - start) * middle).sum(axis=1) + level) / (high - low), dtype=np.float64)
 
 
-def find_cost_at(hull: Hull, accuracy: float) -> float:
-    """Return the least cost at which a hull reaches an accuracy, infinity where it never does."""
-    if np.isnan(accuracy):
-        return float("nan")
-    if accuracy > hull.accuracy[-1]:
-        return float("inf")
-    return float(np.interp(accuracy, hull.accuracy, hull.cost))
+def find_cost_at(hulls: Hulls, accuracy: Floats) -> Floats:
+    """Return the least cost at which each sample's hull reaches its accuracy, infinity where it never does."""
+    x, y = hulls
+    rows = np.arange(len(x))
+    reached = y >= accuracy[:, None]
+    place = reached.argmax(axis=1)
+    before = np.maximum(place - 1, 0)
+    rise = y[rows, place] - y[rows, before]
+    share = np.divide(accuracy - y[rows, before], rise, out=np.ones(len(x)), where=rise > 0)
+    cost = x[rows, before] + share * (x[rows, place] - x[rows, before])
+    cost = np.where(reached.any(axis=1), cost, np.inf)
+    return np.where(np.isnan(accuracy), np.nan, cost)
 
 
 class Gap(NamedTuple):

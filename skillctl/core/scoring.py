@@ -9,7 +9,7 @@ import numpy as np
 
 from skillctl.core.calibration import find_cells, measure_brier, measure_ece
 from skillctl.core.collapse import measure_collapse
-from skillctl.core.curves import Hull, find_aiq, find_cost_at, find_gap, find_hull
+from skillctl.core.curves import Hulls, find_aiq, find_cost_at, find_gap, find_hull, find_hulls
 from skillctl.core.playing import Played, Sweep, choose_by, play_chosen, play_oracle
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Yardsticks:
         return (float(np.nanmin(costs)), float(np.nanmax(costs))) if not np.isnan(costs).all() else (np.nan, np.nan)
 
     @property
-    def single_hull(self) -> Hull:
+    def single_hull(self) -> Hulls:
         """What mixing single agents at random reaches."""
         return find_hull(
             np.array([single.mean_cost_usd for single in self.singles]),
@@ -143,13 +143,8 @@ def _score_curve(yardsticks: Yardsticks, curve: Sweep, best: Floats) -> dict[str
     if np.isnan(cost[0]).all():
         return {}
     low, high = yardsticks.cost_range
-    hulls = [find_hull(c, a) for c, a in zip(cost, accuracy, strict=True)]
-    return {
-        "aiq": np.array([find_aiq(hull, low, high) for hull in hulls]),
-        "cost_at_best_single_accuracy": np.array(
-            [find_cost_at(h, b) for h, b in zip(hulls, best.tolist(), strict=True)]
-        ),
-    }
+    hulls = find_hulls(cost, accuracy)
+    return {"aiq": find_aiq(hulls, low, high), "cost_at_best_single_accuracy": find_cost_at(hulls, best)}
 
 
 def score_singles(yardsticks: Yardsticks) -> dict[str, Floats]:
