@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_NUMBER = rb"[0-9]+\.[0-9]+(?:e[+-]?[0-9]+)?"
+_NUMBER = rb"[0-9]{1,18}\.[0-9]{1,20}(?:e[+-]?[0-9]{1,2})?"  # always finite
 _KEY = rb"[A-Za-z_][A-Za-z0-9_./-]*"
 _LINE = (
     rb"      " + _KEY + rb": \{alpha: " + _NUMBER + rb", beta: " + _NUMBER + rb", successes: " + _NUMBER

@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,8 @@ from skillctl.store.handbook_dir import load_handbook, save_handbook
 from skillctl.store.schema import load_schema
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Run
 
 
