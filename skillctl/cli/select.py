@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from skillctl.cli.commits import Lesson, begin_commit, commit_learning, commit_options
 from skillctl.cli.options import dry_run_option, handbook_argument, output_option
 from skillctl.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from skillctl.cli.selection_run import Selected
     from skillctl.core.selecting import Rule
 
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
 @output_option
 @dry_run_option
+@commit_options
 @click.pass_context
 def select_command(
     ctx: click.Context,
@@ -64,6 +67,8 @@ def select_command(
     seed: int,
     output: str,
     dry_run: bool,
+    commit: bool,
+    branch: str | None,
 ) -> None:
     r"""Choose which skills an orchestrator should see, by replay of validation outcomes.
 
@@ -85,13 +90,31 @@ def select_command(
         message = "--max-cost-per-query and --rule ceiling belong together"
         raise UsageError(message)
     wanted = Wanted(paths, orchestrator, cost_weight, rule, max_cost_per_query, live, success_at, jobs, seed)
-    selection, bad_lines = select_skills(handbook, wanted, is_quiet=ctx.obj["verbosity"] < 1)
+    learning = begin_commit(handbook, commit=commit, branch=branch, dry_run=dry_run)
+    selected = select_skills(handbook, wanted, is_quiet=ctx.obj["verbosity"] < 1)
+    selection = selected.selection
     if not dry_run:
         save_selection(selection, handbook)
+    commit_learning(learning, _tell(selected))
     if output == "json":
         import json
 
         click.echo(json.dumps(encode_selection(selection), ensure_ascii=False, indent=2))
     else:
         click.echo(render_selection(selection, markdown=output == "markdown"), nl=False)
-    ctx.exit(EXIT_NO if bad_lines else EXIT_OK)
+    ctx.exit(EXIT_NO if selected.bad_lines else EXIT_OK)
+
+
+def _tell(selected: Selected) -> Lesson:
+    """Say in a commit what was selected, from what and how well it does."""
+    from skillctl.report.selection_text import summarise_selection
+
+    selection = selected.selection
+    return Lesson(
+        "select",
+        f"Select {len(selection.choice.skills)} skills for {selection.orchestrator}",
+        selected.handbook,
+        selected.handbook,
+        validation=f"{selection.queries} queries, {selection.digest}",
+        details=(f"- {summarise_selection(selection)}",),
+    )

@@ -52,9 +52,10 @@ class Wanted(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """A selection, and how many lines of the traces could not be used."""
+    """A selection, the handbook it was made from, and how many lines of the traces could not be used."""
 
     selection: Selection
+    handbook: Handbook
     bad_lines: int
 
 
@@ -81,7 +82,8 @@ def select_skills(root: Path, wanted: Wanted, *, is_quiet: bool) -> Selected:
     replay = _replay_live(arenas, replayer, wanted.orchestrator) if wanted.live else _replay_logged(arenas)
     contest = run_contest([arena.tree for arena in arenas], replay, cost_weight, jobs=wanted.jobs)
     rest = [skill.id for mode, skills in handbook.skills.items() if mode not in _modes(arenas) for skill in skills]
-    return Selected(_decide(contest, wanted, cost_weight, log.digest, tuple(rest)), log.bad_lines)
+    selection = _decide(contest, wanted, cost_weight, log.digest, tuple(rest))
+    return Selected(selection, handbook, log.bad_lines)
 
 
 def _modes(arenas: list[Arena]) -> set[str]:

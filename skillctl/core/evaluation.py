@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from skillctl.core.budget_curve import BudgetPoint, trace_budgets
 from skillctl.core.calibration import Reliability, find_reliability
 from skillctl.core.cascade import JointOutcomes, plan_cascades, play_cascade
 from skillctl.core.off_policy import Coverage, estimate_off_policy
@@ -83,6 +84,7 @@ class Evaluation:
         skills: By heaviest skill.
         coverage: What partial logs can tell; for complete logs it agrees with the replay.
         reliability: Of the policy's expected success.
+        budgets: Quality over budget of choosing one agent a query; empty without costs.
     """
 
     yardsticks: Yardsticks
@@ -95,6 +97,7 @@ class Evaluation:
     skills: tuple[Group, ...]
     coverage: Coverage
     reliability: Reliability
+    budgets: tuple[BudgetPoint, ...]
 
 
 class Learned(NamedTuple):
@@ -153,6 +156,7 @@ def evaluate_board(
         skills=tuple(_group(yardsticks, played, board.skills)),
         coverage=estimate_off_policy(whole, whole.wanted, Resamples(len(whole), seed, resamples.draws)),
         reliability=find_reliability(played.success if played.expected is None else played.expected, played.success),
+        budgets=trace_budgets(board, resamples),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -14,7 +14,7 @@ from skillctl.core.batch_routing import gate_costs
 from skillctl.core.candidates import Cut, Tree
 from skillctl.core.gates import ALLOW, OPEN, find_gates
 from skillctl.core.replay import align_outcomes, fill_costs
-from skillctl.core.routing import TIE, spread
+from skillctl.core.routing import TIE, Batch
 from skillctl.errors import SkillctlError
 from skillctl.model.query import Query
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from skillctl.core.orchestration import SkillWeights
     from skillctl.core.replay import ModeLog
-    from skillctl.core.routing_table import AgentFacts, ModeTable
+    from skillctl.core.routing_table import AgentFacts
 
     Floats = NDArray[np.float64]
 
@@ -42,29 +43,29 @@ class Replayed(NamedTuple):
     cost: Floats
 
 
-@dataclass(frozen=True, slots=True)
 class Arena:
     """One mode's validation queries, on which its cuts are replayed.
 
-    Attributes:
-        table: The mode of the handbook.
-        tree: Its skills.
-        weights: What the orchestrator said of the queries.
-        is_open: Agents with a verdict whose gates are open, shape (q, n).
-        success: Logged success, shape (q, n).
-        cost: Logged cost, shape (q, n).
+    Args:
+        log: The mode, its outcomes with the handbook's agents as columns, and what the orchestrator said of them.
+        tree: The skills of the mode.
+        is_open: Agents with a verdict whose gates are open, at least one for each query, shape (q, n).
         cost_weight: λ.
-        texts: Of the queries.
     """
 
-    table: ModeTable
-    tree: Tree
-    weights: SkillWeights
-    is_open: NDArray[np.bool_]
-    success: Floats
-    cost: Floats
-    cost_weight: float
-    texts: tuple[str, ...]
+    def __init__(self, log: ModeLog, tree: Tree, is_open: NDArray[np.bool_], cost_weight: float) -> None:
+        self.tree = tree
+        self.table = log.table
+        self.texts = log.outcomes.texts
+        self.success = log.outcomes.success
+        self.cost = log.outcomes.cost_usd
+        self._means = log.table.mean
+        self._rows = np.arange(len(self.texts))
+        self._matrix = self._as_matrix(log.weights)
+        cost = log.table.cost
+        priced = (is_open & ~np.isnan(cost)).any(axis=1, keepdims=True)
+        spend = np.where(priced, cost_weight * np.nan_to_num(cost), 0.0)
+        self._offset = np.where(is_open, -spend, -np.inf)
 
     def replay(self, cut: Cut, weights: SkillWeights | None = None) -> Replayed:
         """Return what comes of a cut: one product of the weights with the competence of what it keeps.
@@ -73,33 +74,32 @@ class Arena:
             cut: The skills that stay.
             weights: What the orchestrator says when it sees the cut alone, instead of what it said of all skills.
         """
-        weights = self.weights if weights is None else weights
+        matrix = self._matrix if weights is None else self._as_matrix(weights)
         nearest = self.tree.find_nearest(cut)
-        expected = spread(weights, self.table.mean[nearest])
-        cost = self.table.cost
-        priced = (self.is_open & ~np.isnan(cost)).any(axis=1, keepdims=True)
-        spend = np.where(~priced, 0.0, self.cost_weight * np.nan_to_num(cost))
-        score = np.where(self.is_open, expected - spend, -np.inf)
-        chosen = self._settle(score, weights, nearest)
-        rows = np.arange(len(score))
-        return Replayed(self.success[rows, chosen], self.cost[rows, chosen])
+        score = matrix @ self._means[nearest] + self._offset
+        chosen: NDArray[np.int64] = score.argmax(axis=1)
+        tied = score >= score[self._rows, chosen][:, None] - TIE
+        if np.count_nonzero(tied) > len(tied):
+            chosen = self._settle(tied, matrix @ self.table.evidence[nearest])
+        return Replayed(self.success[self._rows, chosen], self.cost[self._rows, chosen])
 
-    def _settle(self, score: Floats, weights: SkillWeights, nearest: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the best agent; ties go to the lower cost, more evidence, the lower id, as in routing."""
-        tied = score >= score.max(axis=1, keepdims=True) - TIE
-        if (tied.sum(axis=1) > 1).any():
-            cost = np.where(tied, np.nan_to_num(self.table.cost, nan=np.finfo(float).max), np.inf)
-            tied &= cost == cost.min(axis=1, keepdims=True)
-            evidence = np.where(tied, spread(weights, self.table.evidence[nearest]), -1.0)
-            tied &= evidence >= evidence.max(axis=1, keepdims=True) - TIE
-        chosen: NDArray[np.int64] = tied.argmax(axis=1)
+    def _settle(self, tied: NDArray[np.bool_], evidence: Floats) -> NDArray[np.int64]:
+        """Return the one of equal scores that routing takes: lower cost, more evidence, lower id."""
+        cost = np.where(tied, np.nan_to_num(self.table.cost, nan=np.finfo(float).max), np.inf)
+        tied = tied & (cost == cost.min(axis=1, keepdims=True))
+        evidence = np.where(tied, evidence, -1.0)
+        chosen: NDArray[np.int64] = (evidence >= evidence.max(axis=1, keepdims=True) - TIE).argmax(axis=1)
         return chosen
+
+    def _as_matrix(self, weights: SkillWeights) -> csr_array:
+        from scipy.sparse import csr_array
+
+        shape = (len(self.texts), len(self.table.skills))
+        return csr_array((weights.weights, weights.skills, weights.indptr), shape=shape)
 
 
 def build_arena(log: ModeLog, agents: Sequence[AgentFacts], tree: Tree, cost_weight: float) -> Arena | None:
     """Return the arena of one mode, or ``None`` where no query has verdicts to choose among."""
-    from skillctl.core.routing import Batch
-
     outcomes = align_outcomes(log.outcomes, [agent.id for agent in agents])
     gates = find_gates([Query(None, 0, text) for text in outcomes.texts], agents, log.table)
     gates[(gates == OPEN) & np.isnan(outcomes.success)] = ALLOW
@@ -108,16 +108,8 @@ def build_arena(log: ModeLog, agents: Sequence[AgentFacts], tree: Tree, cost_wei
     rows = np.flatnonzero(is_open.sum(axis=1) > 1)
     if not len(rows):
         return None
-    return Arena(
-        log.table,
-        tree,
-        take_rows(log.weights, rows),
-        is_open[rows],
-        outcomes.success[rows],
-        fill_costs(outcomes.cost_usd)[rows],
-        cost_weight,
-        tuple(outcomes.texts[row] for row in rows),
-    )
+    kept = outcomes._replace(cost_usd=fill_costs(outcomes.cost_usd)).take(rows)
+    return Arena(replace(log, outcomes=kept, weights=take_rows(log.weights, rows)), tree, is_open[rows], cost_weight)
 
 
 class Scored(NamedTuple):

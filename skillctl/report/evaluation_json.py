@@ -53,6 +53,15 @@ def render_evaluation_json(report: Report) -> str:
             for single in first.yardsticks.singles
         ],
         "curve": _curve(first),
+        "budgets": [
+            {
+                "budget_usd": to_number(point.budget_usd),
+                "lambda": to_number(point.cost_weight),
+                "accuracy": to_json(estimate(point.accuracy)),
+                "spent_usd": to_json(estimate(point.spent_usd)),
+            }
+            for point in first.budgets
+        ],
         "reliability": [
             {"decisions": int(count), "expected": to_number(expected), "success": to_number(success)}
             for count, expected, success in zip(*(part.tolist() for part in first.reliability), strict=True)

@@ -52,6 +52,7 @@ def render_evaluation(report: Report, *, markdown: bool) -> str:
         _shares(first, markdown=markdown),
         _groups("task", first.tasks, markdown=markdown) if any(g.name is not None for g in first.tasks) else "",
         _groups("skill", first.skills, markdown=markdown),
+        _budgets(first, markdown=markdown),
         _coverage(report, markdown=markdown),
         show_list("Notes", list(list_notes(report)), markdown=markdown),
         _gates(report, markdown=markdown),
@@ -165,6 +166,22 @@ def _groups(noun: str, groups: Sequence[Group], *, markdown: bool) -> str:
     rest = len(groups) - len(largest)
     note = f"\n\nand {rest} smaller ones" if rest else ""
     return show_heading(f"By {noun}", markdown=markdown) + "\n" + show_table(headers, rows, markdown=markdown) + note
+
+
+def _budgets(evaluation: Evaluation, *, markdown: bool) -> str:
+    rows = [
+        [
+            f"${point.budget_usd:.4g}",
+            show_interval(estimate(point.spent_usd), "mean_cost_usd"),
+            show_interval(estimate(point.accuracy)),
+            f"{point.cost_weight:.4g}",
+        ]
+        for point in evaluation.budgets
+    ]
+    if not rows:
+        return ""
+    table = show_table(["budget", "spent", "accuracy", "lambda"], rows, markdown=markdown)
+    return show_heading("Quality over budget, for all queries together", markdown=markdown) + "\n" + table
 
 
 def _coverage(report: Report, *, markdown: bool) -> str:

@@ -36,6 +36,17 @@ def render_selection(selection: Selection, *, markdown: bool) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+def summarise_selection(selection: Selection) -> str:
+    """Return the choice and what it came from in one line."""
+    choice = selection.choice
+    accuracy = _show(choice.accuracy, choice.accuracy_interval, "")
+    cost = _show(choice.mean_cost_usd, choice.mean_cost_interval, "$")
+    return (
+        f"accuracy {accuracy}, cost {cost} a query; by {selection.rule} from {selection.candidates} candidates "
+        f"at lambda {selection.cost_weight:g}"
+    )
+
+
 def _show_skills(skills: Sequence[str]) -> str:
     if not skills:
         return "no skill, the modes alone"

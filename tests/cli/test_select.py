@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -128,3 +129,24 @@ def test_validation_traces_without_a_choice_are_an_error(run: Run, book: Path, t
     result = run("select", book, "--validation", log, "--orchestrator", "logged")
     assert result.exit_code == 3
     assert "verdicts of several agents" in result.stderr
+
+
+def test_a_commit_holds_the_selection_alone(run: Run, book: Path, tmp_path: Path, git_repo: Path) -> None:
+    home = git_repo / "book"
+    book.rename(home)
+
+    def git(*args: str) -> str:
+        return subprocess.run(["git", "-C", str(git_repo), *args], check=True, capture_output=True, text=True).stdout
+
+    git("add", "-A")
+    git("commit", "-qm", "start")
+    (git_repo / "other.txt").write_text("not mine", encoding="utf-8")
+    log = _validation(tmp_path)
+    args = ("select", home, "--validation", log, "--orchestrator", "logged", "--commit")
+    assert run(*args).exit_code == 0
+    assert git("show", "--name-only", "--format=%s").split("\n")[:3] == [
+        "Select 3 skills for logged", "", "book/selections/logged.yaml",
+    ]  # fmt: skip
+    head = git("rev-parse", "HEAD")
+    assert run(*args).exit_code == 0
+    assert git("rev-parse", "HEAD") == head, "nothing changed, so nothing is committed"
