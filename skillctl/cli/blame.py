@@ -13,7 +13,8 @@ from skillctl.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillctl.core.handbook_comparison import Comparison, Finding
+    from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
+    from skillctl.core.handbook_comparison import Comparison, CostChange, Finding
 
 
 @click.command("blame")
@@ -64,8 +65,7 @@ def _keep_about(skill: str | None, agent: str | None) -> Callable[[Comparison], 
 
 
 def _is_about(finding: Finding, skill: str | None, agent: str | None) -> bool:
-    from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
-    from skillctl.core.handbook_comparison import FieldChange, OwnerChange
+    from skillctl.core.handbook_comparison import FieldChange, OwnerChange, SelectionChange
     from skillctl.core.skill_changes import SkillChange
 
     if isinstance(finding, SkillChange):
@@ -74,8 +74,15 @@ def _is_about(finding: Finding, skill: str | None, agent: str | None) -> bool:
         return finding.id == (skill if agent is None else agent)
     if isinstance(finding, FieldChange):
         return finding.id == (skill if agent is None else agent) and (skill is None or agent is None)
-    if finding.agent != agent:
-        return False
+    return not isinstance(finding, SelectionChange) and finding.agent == agent and _is_in(finding, skill)
+
+
+def _is_in(finding: CompetenceChange | FirstEvidence | CostChange, skill: str | None) -> bool:
+    """Tell whether a finding of an agent is about a skill; a cost is about none."""
+    from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
+
+    if skill is None:
+        return True
     if isinstance(finding, CompetenceChange):
-        return skill in {None, finding.skill}
-    return skill is None or (isinstance(finding, FirstEvidence) and skill in {*finding.skills, finding.mode})
+        return finding.skill == skill
+    return isinstance(finding, FirstEvidence) and skill in {*finding.skills, finding.mode}

@@ -60,11 +60,11 @@ def diff_command(
     pair = load_pair(before, after, is_whole=path is not None)
     comparison = compare_handbooks(*pair)
     effect = None
-    if path is not None and comparison.changes:
+    if path is not None and not comparison.is_empty:
         effect = find_effect(pair, EffectOptions(path, cost_weight, mode, seed))
     shown = _render(comparison, effect, pair, (before.label, after.label), output)
     click.echo(shown, nl=False)
-    ctx.exit(EXIT_NO if exit_code and comparison.changes else EXIT_OK)
+    ctx.exit(EXIT_NO if exit_code and not comparison.is_empty else EXIT_OK)
 
 
 def open_sides(handbook: Path, revisions: tuple[str, ...]) -> tuple[Snapshot, Snapshot]:
@@ -116,7 +116,7 @@ def _render(comparison: Comparison, effect: Effect | None, pair: Pair, labels: t
     from skillctl.report.diff_json import render_diff_json
     from skillctl.report.diff_text import render_diff, render_diff_markdown
 
-    if not comparison.changes:
+    if comparison.is_empty:
         return ""
     if output == "json":
         return render_diff_json(comparison, effect, labels=labels) + "\n"

@@ -10,6 +10,8 @@ import click
 from skillctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -18,10 +20,12 @@ if TYPE_CHECKING:
     from skillctl.core.orchestration import Orchestrator
     from skillctl.model.handbook import Handbook
     from skillctl.model.problem import Problem
+    from skillctl.model.selection import Selection
     from skillctl.store.handbook_revision import Pair
     from skillctl.store.traffic import Traffic
 
 _SHOWN_FAULTS = 20
+_ROUTED_BY = "embedded"
 
 
 class EffectOptions(NamedTuple):
@@ -62,7 +66,8 @@ def find_effect(pair: Pair, options: EffectOptions) -> Effect:
         raise InputError(message, where=options.path, hint="give queries, states or traces, one JSON object a line")
     agents: list[str] = sorted({*pair.before.agents, *pair.after.agents})
     run = RouteOptions(mode=options.mode, cost_weight=options.cost_weight)
-    before, after = (route_queries(_open_router(side, run), traffic.queries, agents) for side in pair)
+    sides = ((pair.before, pair.selected_before), (pair.after, pair.selected_after))
+    before, after = (route_queries(_open_router(*side, run), traffic.queries, agents) for side in sides)
     real = None
     if traffic.traces:
         success, cost = _tabulate(traffic, agents)
@@ -72,20 +77,28 @@ def find_effect(pair: Pair, options: EffectOptions) -> Effect:
     return measure_effect(traffic.queries, agents, before, after, real)
 
 
-def _open_router(handbook: Handbook, options: RouteOptions) -> Router:
+def _open_router(handbook: Handbook, selected: Mapping[str, Selection], options: RouteOptions) -> Router:
     from skillctl.core.batch_routing import Router
     from skillctl.core.routing_table import compile_table
     from skillctl.store.orchestrators import index_key
 
     keys: dict[str, str] = {mode: index_key(handbook.skills.get(mode, ())) for mode in handbook.modes}
-    return Router(compile_table(handbook, keys), partial(_open_orchestrator, handbook), options)
+    return Router(
+        compile_table(handbook, keys), partial(_open_orchestrator, handbook, selected.get(_ROUTED_BY)), options
+    )
 
 
-def _open_orchestrator(handbook: Handbook, mode: str) -> Orchestrator:
+def _open_orchestrator(handbook: Handbook, selection: Selection | None, mode: str) -> Orchestrator:
     from skillctl.model.handbook import ModeId
     from skillctl.store.orchestrators import open_orchestrator
 
-    return open_orchestrator(handbook, ModeId(mode))
+    inner = open_orchestrator(handbook, ModeId(mode))
+    if selection is None:
+        return inner
+    from skillctl.core.candidates import CutOrchestrator
+    from skillctl.store.selections import find_cut
+
+    return CutOrchestrator(inner, find_cut(handbook, mode, selection))
 
 
 def _tabulate(traffic: Traffic, agents: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

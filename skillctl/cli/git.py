@@ -92,9 +92,12 @@ def after_merge_command(folder: str, is_squash: str) -> None:
     """Run by the post-merge hook: bring the posteriors of a clean merge to what both sides' evidence gives."""
     from skillctl.cli.settled_merge import settle_merge
     from skillctl.store.git import open_repository
+    from skillctl.store.handbook_files import is_handbook
 
     if is_squash == "0":
         repository = open_repository(Path.cwd())
+        if not is_handbook(repository.root / folder):
+            return  # hooks may be shared by repositories, and branches may lack the handbook
         said = settle_merge(repository, repository.root / folder)
         if said:
             click.echo(said, err=True)

@@ -93,11 +93,12 @@ def profile_command(
 
 
 def _say_subject(before: Handbook, after: Handbook) -> str:
+    from skillctl.report.problems import count_of
     from skillctl.store.learning_commits import describe_evidence
 
     evidence = describe_evidence(before, after)
-    count = sum(bool(agent.profiles) for agent in after.agents.values())
-    return f"Rate {count} agents on {evidence}" if evidence else f"Rate {count} agents anew on the same logs"
+    agents = count_of(sum(bool(agent.profiles) for agent in after.agents.values()), "agent")
+    return f"Rate {agents} on {evidence}" if evidence else f"Rate {agents} anew on the same logs"
 
 
 def _with_half_life(handbook: Handbook, text: str | None, *, update: bool, root: Path) -> Handbook:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +17,10 @@ from skillctl.core.handbook_diff import Change, diff_handbooks
 from skillctl.core.handbook_facts import ABSENT, Path, owner_of
 from skillctl.core.routing_table import expect_cost
 from skillctl.core.skill_changes import SkillChange, find_skill_changes
+from skillctl.model.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from skillctl.model.handbook import CostStats, EvidenceSource, Handbook
 
@@ -46,6 +48,7 @@ _OTHER_FIELD_WEIGHT = 0.3
 _SKILL_WEIGHTS = {"split": 0.75, "merged": 0.75, "removed": 0.7, "added": 0.7, "moved": 0.5, "reworded": 0.4}
 _FIRST_EVIDENCE_WEIGHT = 0.65
 _COST_WEIGHT = 0.55
+_SELECTION_WEIGHT = 0.85
 
 
 class OwnerChange(NamedTuple):
@@ -101,7 +104,21 @@ class CostChange(NamedTuple):
     is_noise: bool
 
 
-Finding = OwnerChange | FieldChange | SkillChange | CompetenceChange | FirstEvidence | CostChange
+class SelectionChange(NamedTuple):
+    """What is selected for an orchestrator.
+
+    Attributes:
+        orchestrator: Its name.
+        before: What was selected, or ``None``.
+        after: What is selected, or ``None``.
+    """
+
+    orchestrator: str
+    before: Selection | None
+    after: Selection | None
+
+
+Finding = OwnerChange | SelectionChange | FieldChange | SkillChange | CompetenceChange | FirstEvidence | CostChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +139,23 @@ class Comparison:
     counted: tuple[EvidenceSource, ...]
     uncounted: tuple[EvidenceSource, ...]
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing changed, neither in the handbook nor in what is selected of it."""
+        return not self.changes and not self.findings
 
-def compare_handbooks(before: Handbook, after: Handbook) -> Comparison:
-    """Compare two handbooks."""
+
+Selections = Mapping[str, Selection]
+_NOTHING_SELECTED: Selections = {}
+
+
+def compare_handbooks(
+    before: Handbook,
+    after: Handbook,
+    selected_before: Selections = _NOTHING_SELECTED,
+    selected_after: Selections = _NOTHING_SELECTED,
+) -> Comparison:
+    """Compare two handbooks, and what is selected of them by orchestrator."""
     changes = diff_handbooks(before, after)
     beliefs = find_competence_changes(before, after)
     costs = list(_find_costs(before, after))
@@ -132,6 +163,7 @@ def compare_handbooks(before: Handbook, after: Handbook) -> Comparison:
     gone_or_new: set[Path] = {(f"{owner.thing}s", owner.id) for owner in owners}
     findings: list[Finding] = [
         *owners,
+        *_find_selections(selected_before, selected_after),
         *_find_fields(changes, gone_or_new),
         *find_skill_changes(before, after),
         *(belief for belief in beliefs if not belief.is_noise),
@@ -164,8 +196,8 @@ def importance_of(finding: Finding) -> float:
     if isinstance(finding, FieldChange):
         table = f"{finding.thing}s" if finding.id else finding.thing
         return _FIELD_WEIGHTS.get((table, finding.field), _OTHER_FIELD_WEIGHT)
-    if isinstance(finding, CostChange):
-        return _COST_WEIGHT
+    if isinstance(finding, CostChange | SelectionChange):
+        return _COST_WEIGHT if isinstance(finding, CostChange) else _SELECTION_WEIGHT
     return _FIRST_EVIDENCE_WEIGHT if isinstance(finding, FirstEvidence) else _OWNER_WEIGHT
 
 
@@ -179,6 +211,8 @@ def _name_of(finding: Finding) -> tuple[str, ...]:
         return (type(finding).__name__, finding.mode, finding.agent)
     if isinstance(finding, OwnerChange):
         return (finding.thing, finding.id)
+    if isinstance(finding, SelectionChange):
+        return ("selection", finding.orchestrator)
     return (finding.thing, finding.id or "", finding.mode or "", finding.field)
 
 
@@ -193,6 +227,12 @@ def _find_owners(before: Handbook, after: Handbook) -> list[OwnerChange]:
         names: list[str] = sorted(old.keys() ^ new.keys())
         found += [OwnerChange(thing, name, name in new) for name in names]
     return found
+
+
+def _find_selections(before: Selections, after: Selections) -> Iterator[SelectionChange]:
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            yield SelectionChange(name, before.get(name), after.get(name))
 
 
 def _find_fields(changes: Sequence[Change], gone_or_new: set[Path]) -> Iterator[FieldChange]:

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
-from skillctl.core.handbook_comparison import CostChange, FieldChange, OwnerChange
+from skillctl.core.handbook_comparison import CostChange, FieldChange, OwnerChange, SelectionChange
 from skillctl.core.handbook_facts import ABSENT
 from skillctl.core.skill_changes import SkillChange
 from skillctl.report.cells import show_count, show_id, show_text, show_usd
@@ -77,9 +77,31 @@ def say_finding(finding: Finding, style: Style) -> str:
         return _say_first_evidence(finding, style)
     if isinstance(finding, CostChange):
         return _say_cost(finding, style)
+    return _say_setting(finding, style)
+
+
+def _say_setting(finding: OwnerChange | SelectionChange | FieldChange, style: Style) -> str:
     if isinstance(finding, OwnerChange):
         return f"{finding.thing} {style.name(finding.id)} was {'added' if finding.is_added else 'removed'}"
+    if isinstance(finding, SelectionChange):
+        return _say_selection(finding, style)
     return _say_field(finding, style)
+
+
+def _say_selection(finding: SelectionChange, style: Style) -> str:
+    who = f"the orchestrator {style.name(finding.orchestrator)}"
+    if finding.after is None:
+        return f"{who} may use all skills again: its selection was removed"
+    skills = finding.after.choice.skills
+    known = () if finding.before is None else finding.before.choice.skills
+    said = f"{who} uses a selection of {count_of(len(skills), 'skill')}"
+    if finding.before is not None:
+        new = [style.name(skill) for skill in skills if skill not in known]
+        gone = [style.name(skill) for skill in known if skill not in skills]
+        parts = [f"{word} {_join(names)}" for word, names in (("new", new), ("gone", gone)) if names]
+        said += f" ({'; '.join(parts) or 'the same as before, scored anew'})"
+    accuracy = finding.after.choice.accuracy
+    return said if accuracy is None else f"{said}: accuracy {_percent(accuracy)} on validation"
 
 
 def _say_competence(finding: CompetenceChange, style: Style) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
-from skillctl.core.handbook_comparison import CostChange, FieldChange, OwnerChange, importance_of
+from skillctl.core.handbook_comparison import CostChange, FieldChange, OwnerChange, SelectionChange, importance_of
 from skillctl.core.handbook_facts import ABSENT
 from skillctl.core.skill_changes import SkillChange
 from skillctl.report.change_sentences import Style, say_finding
@@ -15,6 +15,7 @@ from skillctl.report.change_sentences import Style, say_finding
 if TYPE_CHECKING:
     from skillctl.core.change_effect import Effect, Traffic
     from skillctl.core.handbook_comparison import Comparison, Finding
+    from skillctl.model.selection import Selection
 
 _KINDS = {
     CompetenceChange: "competence",
@@ -23,6 +24,7 @@ _KINDS = {
     CostChange: "cost",
     OwnerChange: "owner",
     FieldChange: "field",
+    SelectionChange: "selection",
 }
 _DIGITS = 6
 
@@ -65,9 +67,12 @@ def describe_finding(finding: Finding) -> dict[str, Any]:
 
 
 def _describe_fields(finding: Finding) -> dict[str, Any]:
+    if isinstance(finding, SelectionChange):
+        sides = {"before": finding.before, "after": finding.after}
+        return {"orchestrator": finding.orchestrator, **{side: _describe_choice(one) for side, one in sides.items()}}
     if not isinstance(finding, CompetenceChange):
         return {name: plain_value(getattr(finding, name)) for name in finding._fields}
-    sides = {
+    beliefs = {
         side: {name: round(value, _DIGITS) for name, value in getattr(finding, side)._asdict().items()}
         for side in ("before", "after")
     }
@@ -75,11 +80,24 @@ def _describe_fields(finding: Finding) -> dict[str, Any]:
         "mode": finding.mode,
         "skill": finding.skill,
         "agent": finding.agent,
-        **sides,
+        **beliefs,
         "move": round(finding.move, _DIGITS),
         "new_evidence": round(finding.new_evidence, _DIGITS),
         "probability": round(finding.probability, _DIGITS),
         "is_noise": finding.is_noise,
+    }
+
+
+def _describe_choice(selection: Selection | None) -> dict[str, Any] | None:
+    if selection is None:
+        return None
+    choice = selection.choice
+    return {
+        "skills": list(choice.skills),
+        "accuracy": choice.accuracy,
+        "mean_cost_usd": choice.mean_cost_usd,
+        "lambda": selection.cost_weight,
+        "rule": selection.rule,
     }
 
 

@@ -31,7 +31,7 @@ def render_diff(comparison: Comparison, effect: Effect | None, *, labels: tuple[
         effect: What it does to traffic.
         labels: What was compared.
     """
-    if not comparison.changes:
+    if comparison.is_empty:
         return ""
     parts = [f"{show_id(labels[0])} → {show_id(labels[1])}"]
     evidence = say_evidence(comparison)
@@ -52,7 +52,7 @@ def render_findings(comparison: Comparison) -> str:
 
 def render_diff_markdown(comparison: Comparison, effect: Effect | None, *, labels: tuple[str, str], name: str) -> str:
     """Return a comparison as a comment on a pull request: short first, details folded; nothing for equal handbooks."""
-    if not comparison.changes:
+    if comparison.is_empty:
         return ""
     style = Style(markdown=True)
     sentences = [say_finding(finding, style) for finding in comparison.findings]

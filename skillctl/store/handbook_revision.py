@@ -29,11 +29,13 @@ from skillctl.store.handbook_files import (
     require_folder,
 )
 from skillctl.store.schema import load_schema
+from skillctl.store.selections import decode_selection
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from skillctl.model.problem import Problem
+    from skillctl.model.selection import Selection
     from skillctl.store.git import Repository
     from skillctl.store.typed_values import Fault
 
@@ -133,10 +135,19 @@ def load_snapshot(snapshot: Snapshot) -> Handbook:
 
 
 class Pair(NamedTuple):
-    """Two handbooks; agents whose files are the same may be left out of both."""
+    """Two handbooks; agents whose files are the same may be left out of both.
+
+    Attributes:
+        before: The older.
+        after: The newer.
+        selected_before: What was selected in the older, by orchestrator.
+        selected_after: What was selected in the newer.
+    """
 
     before: Handbook
     after: Handbook
+    selected_before: Mapping[str, Selection]
+    selected_after: Mapping[str, Selection]
 
 
 def load_pair(before: Snapshot, after: Snapshot, *, is_whole: bool) -> Pair:
@@ -150,24 +161,43 @@ def load_pair(before: Snapshot, after: Snapshot, *, is_whole: bool) -> Pair:
     same = {path for path, data in before.files.items() if after.files.get(path) == data}
     skipped = set() if is_whole else {path for path in same if kind_of(path) is _AGENTS}
     parsed: dict[bytes, Document] = {}
-    sides = (_load(side, side.files.keys() - skipped, parsed) for side in (before, after))
-    return Pair(*sides)
+    handbooks = [_load(side, side.files.keys() - skipped, parsed) for side in (before, after)]
+    return Pair(handbooks[0], handbooks[1], load_selections(before), load_selections(after))
+
+
+def load_selections(snapshot: Snapshot) -> dict[str, Selection]:
+    """Return what was selected, by orchestrator.
+
+    Raises:
+        InvalidHandbookError: With all problems of the files.
+    """
+    documents = _read_all(snapshot, [path for path in snapshot.files if kind_of(path) is _SELECTIONS], {})
+    selections = [decode_selection(document.data) for document in documents]
+    return {selection.orchestrator: selection for selection in sorted(selections, key=lambda one: one.orchestrator)}
 
 
 def _load(snapshot: Snapshot, paths: Collection[str], parsed: dict[bytes, Document]) -> Handbook:
     if snapshot.is_missing:
         message = f"there is no {HANDBOOK_FILE} here"
         raise InputError(message, where=snapshot.label, hint="name the folder of a handbook")
+    wanted = [path for path in paths if kind_of(path) is not _SELECTIONS]
+    return assemble_handbook(_read_all(snapshot, wanted, parsed, are_whole=True))
+
+
+def _read_all(
+    snapshot: Snapshot, paths: Collection[str], parsed: dict[bytes, Document], *, are_whole: bool = False
+) -> list[Document]:
+    """Return checked files; those that make a whole handbook are checked against each other too."""
     with tempfile.TemporaryDirectory(prefix="skillctl-") as folder:
         root = Path(folder)
-        wanted = sorted(path for path in paths if kind_of(path) is not _SELECTIONS)
-        documents = [_read(root, path, snapshot.files[path], parsed) for path in wanted]
+        documents = [_read(root, path, snapshot.files[path], parsed) for path in sorted(paths)]
         problems = [problem for document in documents for problem in document.problems]
-        problems += _locate_all(find_cross_problems(documents)) if not problems else []
+        if are_whole and not problems:
+            problems = _locate_all(find_cross_problems(documents))
     if problems:
         shown = sorted(_relabel(problem, root, snapshot.label) for problem in problems)
         raise InvalidHandbookError(tuple(map(str, shown)), where=snapshot.label)
-    return assemble_handbook(documents)
+    return documents
 
 
 def _read(root: Path, path: str, data: bytes, parsed: dict[bytes, Document]) -> Document:

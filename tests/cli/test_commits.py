@@ -47,7 +47,7 @@ def test_a_commit_says_what_was_learned_from_what(root: Path, git_repo: Path, lo
     assert result.exit_code == 0
     assert "committed" in result.stderr
     message = git(git_repo, "log", "-1", "--format=%B")
-    assert message.startswith("Rate 1 agents on 30 traces of runs.jsonl\n\n- a in answer is rated for the first time")
+    assert message.startswith("Rate 1 agent on 30 traces of runs.jsonl\n\n- a in answer is rated for the first time")
     trailers = git(git_repo, "log", "-1", "--format=%(trailers:only)").splitlines()
     assert trailers[0] == "Skillctl-Command: profile"
     assert trailers[1].startswith("Skillctl-Evidence: blake2b:")

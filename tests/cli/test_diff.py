@@ -4,18 +4,19 @@ import json
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from skillctl.model.handbook import Agent, Competence, CostStats, Handbook, Mode, Origin, Price, Profile, Skill
+from skillctl.model.selection import Candidate, Selection
 from skillctl.store.handbook_dir import load_handbook, save_handbook
 from skillctl.store.schema import load_schema
+from skillctl.store.selections import save_selection
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Run
 
 
@@ -233,3 +234,45 @@ def test_the_work_tree_is_read_as_it_is(root: Path, run: Run) -> None:
     before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
     run("diff", root)
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
+
+
+def _select(root: Path, *skills: str) -> None:
+    save_selection(Selection("embedded", 0.0, "lambda", f"blake2b:{'0' * 32}", 10, 2, Candidate(skills, 0.6)), root)
+
+
+def test_another_selection_is_a_change_and_moves_traffic(root: Path, git_repo: Path, tmp_path: Path, run: Run) -> None:
+    git(git_repo, "commit", "-q", "-am", "second")
+    _select(root, "answer.math")
+    result = run("diff", root, "--exit-code")
+    assert result.exit_code == 1
+    assert "the orchestrator embedded uses a selection of 1 skill: accuracy 60 % on validation" in result.stdout
+    git(git_repo, "add", ".")
+    git(git_repo, "commit", "-q", "-m", "select")
+    _select(root)
+    queries = tmp_path / "q.jsonl"
+    queries.write_text('{"id": 1, "query": "What is 2 + 2?"}\n', encoding="utf-8")
+    shown = json.loads(run("diff", root, "--queries", queries, "-o", "json").stdout)
+    Draft202012Validator(load_schema("diff")).validate(shown)
+    assert shown["findings"][0]["before"]["skills"] == ["answer.math"]
+    assert shown["effect"]["queries"] == 1
+
+
+@pytest.mark.parametrize(("name", "output"), [("diff.txt", "text"), ("diff.md", "markdown")])
+def test_what_people_read_is_as_reviewed(
+    name: str, output: str, tmp_path: Path, run: Run, *, update_golden: bool
+) -> None:
+    for side, handbook in (("a", BEFORE), ("b", AFTER)):
+        save_handbook(handbook, tmp_path / side)
+    log = tmp_path / "t.jsonl"
+    lines = (
+        {"query_id": n, "query": f"What is {n} + {n}?", "agent": agent, "success": (n + len(agent)) % 3 > 0}
+        for n in range(30)
+        for agent in ("good", "other")
+    )
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    shown = run("diff", tmp_path / "a", tmp_path / "b", "--queries", log, "-o", output).stdout
+    shown = shown.replace(str(tmp_path), "handbooks")
+    golden = Path(__file__).resolve().parents[1] / "data" / "golden" / name
+    if update_golden:
+        golden.write_text(shown, encoding="utf-8")
+    assert shown == golden.read_text(encoding="utf-8")

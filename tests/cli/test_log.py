@@ -58,8 +58,8 @@ def test_the_history_says_what_was_learned_from_which_evidence(root: Path, run: 
     shown = run("log", root).stdout
     assert [line.strip() for line in shown.splitlines() if line.startswith("  ") and not line.startswith("  -")] == [
         "Reword",
-        "Rate 1 agents on 20 traces of log2.jsonl",
-        "Rate 1 agents on 20 traces of log1.jsonl",
+        "Rate 1 agent on 20 traces of log2.jsonl",
+        "Rate 1 agent on 20 traces of log1.jsonl",
         "Start by hand",
     ]
     assert "- by skillctl profile" in shown
