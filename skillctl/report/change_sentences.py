@@ -114,7 +114,7 @@ def _say_competence(finding: CompetenceChange, style: Style) -> str:
     return (
         f"{style.name(finding.agent)} is {word} than thought {where}: expected success {move} "
         f"(90 % interval {_span(before.low, before.high)} → {_span(after.low, after.high)}; "
-        f"{_say_evidence(finding)}; {_say_probability(finding.probability)} sure)"
+        f"{_say_evidence(finding)}; {say_probability(finding.probability)} sure)"
     )
 
 
@@ -126,7 +126,8 @@ def _say_evidence(finding: CompetenceChange) -> str:
     return f"{show_count(abs(new))} {'new' if new > 0 else 'fewer'} outcomes, {total}"
 
 
-def _say_probability(probability: float) -> str:
+def say_probability(probability: float) -> str:
+    """Return a probability in words; no belief is certain."""
     return "over 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"  # noqa: PLR2004 - in words
 
 

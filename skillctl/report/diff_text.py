@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from skillctl.core.competence_changes import CompetenceChange
 from skillctl.report.cells import show_count, show_id, show_table, show_text, show_usd
-from skillctl.report.change_sentences import Style, escape_markdown, say_finding
+from skillctl.report.change_sentences import Style, escape_markdown, say_finding, say_probability
 from skillctl.report.problems import count_of
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _belief_row(finding: CompetenceChange) -> list[str]:
         f"{finding.after.mean:.3f}",
         f"{finding.after.low:.2f} to {finding.after.high:.2f}",
         show_count(finding.new_evidence),
-        f"{100 * finding.probability:.0f} %",
+        say_probability(finding.probability),
     ]
 
 
