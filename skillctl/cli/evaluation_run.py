@@ -107,7 +107,7 @@ def _run(setting: _Setting, replayer: Replayer, orchestrator: str) -> _Run:
     whole = _build(setting, replayer, orchestrator)
     is_choice = _is_choice(whole)
     board = whole.take(np.flatnonzero(is_choice)) if is_choice.any() else whole
-    learned = _learn(board, setting, replayer)
+    learned = _learn(board, setting, replayer, orchestrator)
     resamples = Resamples(len(board), request.seed)
     trained_on = len(learned.training.texts)
     if not is_choice.any():
@@ -155,14 +155,16 @@ def _read_lesson(request: Request, held_out: Sequence[Trace]) -> Sequence[Trace]
     return traces
 
 
-def _learn(board: Board, setting: _Setting, replayer: Replayer, *, baselines: bool = True) -> Learned:
+def _learn(
+    board: Board, setting: _Setting, replayer: Replayer, orchestrator: str, *, baselines: bool = True
+) -> Learned:
     from skillctl.store.word_vectors import WordVectors
 
     seed = setting.request.seed
     if setting.lesson is None:
         training, folds = as_training(board), split_folds(board, seed)
     else:
-        training = read_training(replayer, setting.lesson)
+        training = read_training(replayer, setting.lesson, orchestrator)
         folds = [Fold(np.arange(len(board)), np.arange(len(training.texts)))]
     return Learned(training, folds, predict_rivals(board, training, folds, WordVectors(), seed) if baselines else {})
 
@@ -212,7 +214,7 @@ def _play(board: Board, setting: _Setting, replayer: Replayer) -> Played:
     """Play the policy; where nothing is chosen among known outcomes, its success is the doubly robust term."""
     cascades = setting.request.policy == _CASCADE
     if cascades:
-        learned = _learn(board, setting, replayer, baselines=False)
+        learned = _learn(board, setting, replayer, setting.request.orchestrators[0], baselines=False)
         return play_policy(board, learned, setting.cost_weight, cascades=True)
     played = play_chosen(board, board.chosen, board.expected)
     if _is_choice(board).any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from skillctl.cli.trace_sources import open_sources
 from skillctl.core.outcomes import tabulate_outcomes
 from skillctl.core.replay import ModeLog, align_outcomes, count_log
 from skillctl.core.rivals import Training
+from skillctl.core.routing import spread
 from skillctl.core.routing_table import compile_table
 from skillctl.errors import InputError
 from skillctl.model.handbook import AgentId, ModeId
@@ -142,12 +143,13 @@ def open_replayer(
     return Replayer(handbook, table, outcomes, traces, root)
 
 
-def read_training(replayer: Replayer, traces: Sequence[Trace]) -> Training:
-    """Return the outcomes of other traces, for baselines to learn from."""
+def read_training(replayer: Replayer, traces: Sequence[Trace], orchestrator: str) -> Training:
+    """Return the outcomes of other traces, for baselines and cascades to learn from."""
     parts = [
         (mode, _tabulate(replayer.handbook, replayer.table, traces, mode)) for mode in sorted(replayer.handbook.modes)
     ]
     parts = [(mode, outcomes) for mode, outcomes in parts if outcomes.texts]
+    lesson = replace(replayer, traces=traces)
     if not parts:
         message = "the training traces have no verdict on an agent of the handbook in one of its modes"
         raise InputError(message)
@@ -156,6 +158,12 @@ def read_training(replayer: Replayer, traces: Sequence[Trace]) -> Training:
         tuple(text for _, outcomes in parts for text in outcomes.texts),
         np.concatenate([outcomes.success for _, outcomes in parts]),
         np.concatenate([outcomes.cost_usd for _, outcomes in parts]),
+        np.concatenate(
+            [
+                spread(lesson.open(orchestrator, mode).weigh(outcomes.texts), lesson.table.modes[mode].mean)
+                for mode, outcomes in parts
+            ]
+        ),
     )
 
 

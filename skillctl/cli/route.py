@@ -9,17 +9,18 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import click
 
 from skillctl.errors import EXIT_NO, InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from skillctl.cli.route_blocks import BlockResult
     from skillctl.core.batch_routing import RouteOptions
+    from skillctl.core.cascade import JointOutcomes
     from skillctl.core.orchestration import Orchestrator
     from skillctl.core.routing import Policy
     from skillctl.core.routing_table import RoutingTable
@@ -38,7 +39,20 @@ _SHOWN_SKILLS = 5
 @click.option("--orchestrator", type=click.Choice(["embedded"]), default="embedded", show_default=True)
 @click.option("--lambda", "cost_weight", type=click.FloatRange(min=0), help="Success that a US dollar is worth.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Spend at most so many US dollars on all lines together.")
-@click.option("--policy", type=click.Choice(["greedy", "thompson", "ucb"]), default="greedy", show_default=True)
+@click.option(
+    "--policy",
+    type=click.Choice(["greedy", "thompson", "ucb", "cascade"]),
+    default="greedy",
+    show_default=True,
+    help="cascade: the fall-backs are whom to ask next after a verified failure, and when to stop.",
+)
+@click.option(
+    "--traces",
+    "trace_paths",
+    multiple=True,
+    metavar="FILE",
+    help="For --policy cascade: which agents fail on the same queries; repeatable.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --policy thompson.")
 @click.option("--explain", is_flag=True, help="Say how every agent was scored.")
 @click.option(
@@ -55,7 +69,8 @@ def route_command(
     orchestrator: str,  # noqa: ARG001 - one choice so far
     cost_weight: float | None,
     budget: float | None,
-    policy: Policy,
+    policy: Policy | Literal["cascade"],
+    trace_paths: tuple[str, ...],
     seed: int,
     explain: bool,
     jobs: int,
@@ -73,12 +88,21 @@ def route_command(
     if budget is not None and cost_weight is not None:
         message = "--budget finds the lambda; give only one of --budget and --lambda"
         raise UsageError(message)
+    if (policy == "cascade") != bool(trace_paths):
+        message = "--policy cascade and --traces belong together"
+        raise UsageError(message, hint="the traces say which agents fail on the same queries")
+    if policy == "cascade" and budget is not None:
+        message = "--budget is for one agent a query, and a cascade may ask several"
+        raise UsageError(message, hint="bound a cascade with --lambda")
     # One thread a process: products here are small, and threads would only compete with --jobs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from skillctl.core.batch_routing import RouteOptions
 
-    options = RouteOptions(mode=mode, cost_weight=cost_weight, policy=policy, seed=seed)
+    one = "greedy" if policy == "cascade" else policy
+    options = RouteOptions(mode=mode, cost_weight=cost_weight, policy=one, seed=seed)
     run = _open_run(handbook, options, explain=explain, jobs=jobs, verbosity=ctx.obj["verbosity"])
+    if trace_paths:
+        run = run.with_cascades(trace_paths)
     with _repeatable(input_path) if budget is not None else nullcontext(input_path) as source:
         if budget is not None:
             run = run.within_budget(source, budget)
@@ -112,6 +136,14 @@ class _Run:
     explain: bool
     jobs: int
     verbosity: int
+    joint: Mapping[str, JointOutcomes] | None = None
+
+    def with_cascades(self, paths: Sequence[str]) -> _Run:
+        from skillctl.cli.replay_logs import read_log
+        from skillctl.core.cascade_routing import learn_joint
+
+        log = read_log(paths, success_at=0.5, is_quiet=self.verbosity < 1)
+        return replace(self, joint=learn_joint(log.traces, self.table, self.open_orchestrator))
 
     def within_budget(self, source: str, budget: float) -> _Run:
         from skillctl.core.budget import find_cost_weight
@@ -142,7 +174,12 @@ class _Run:
             summary.problems += 1
             click.echo(str(problem), err=True)
 
-        router = BlockRouter(Router(self.table, self.open_orchestrator, self.options), self.explain, surveys)
+        choose = Router(self.table, self.open_orchestrator, self.options)
+        if self.joint is not None:
+            from skillctl.core.cascade_routing import CascadeRouter
+
+            choose = CascadeRouter(self.table, self.open_orchestrator, self.options, self.joint)
+        router = BlockRouter(choose, self.explain, surveys)
         return _show_progress(run_blocks(read_blocks(source, note), router, self.jobs), self.verbosity)
 
     def say(self, text: str) -> None:

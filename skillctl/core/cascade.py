@@ -30,32 +30,38 @@ _LEAST_COST = 1e-12  # of a free agent, so that the likelier of two comes first
 class JointOutcomes:
     """How failures of some agents bear on the others, learned from queries on which several agents were tried.
 
+    What counts is what failures say beyond the skills of a query: where a query of sums was named as one, a failure
+    of the best adder must not speak for the poet. So outcomes are compared with what was expected of them.
+
     Args:
         success: Shape (n, agents), NaN without a verdict.
+        expected: Expected success on those queries, shape (n, agents); without it, each agent's mean.
     """
 
-    def __init__(self, success: Floats) -> None:
+    def __init__(self, success: Floats, expected: Floats | None = None) -> None:
         self._success = np.nan_to_num(success)
         self._known = ~np.isnan(success)
         self._failed = self._known & (success < 0.5)  # noqa: PLR2004 - repeated trials mostly failed
-        wins, runs = np.where(self._known, success, 0.0).sum(axis=0), self._known.sum(axis=0)
-        self._rates: dict[tuple[int, ...], Floats] = {(): (wins + 1) / (runs + 2)}
+        wins, runs = self._success.sum(axis=0), self._known.sum(axis=0)
+        self._expected = np.tile((wins + 1) / (runs + 2), (len(success), 1)) if expected is None else expected
+        self._shifts: dict[tuple[int, ...], Floats] = {(): np.zeros(success.shape[1])}
 
     def find_shift(self, failed: tuple[int, ...]) -> Floats:
         """Return by how much the log-odds of each agent's success move when these agents failed, in their order.
 
-        The rate after the failures F and j is shrunk to the rate after F: (κ m_F + s) / (κ + n), over the n training
-        queries on which all of them failed.
+        On the n training queries where all of them failed, an agent had s successes where e was expected on average.
+        The rate is shrunk to what e becomes by the shift m of one failure less: (κ expit(logit e + m) + s) / (κ + n).
         """
-        return _logit(self._find_rate(failed)) - _logit(self._rates[()])
-
-    def _find_rate(self, failed: tuple[int, ...]) -> Floats:
-        if failed not in self._rates:
-            earlier = self._find_rate(failed[:-1])
+        if failed not in self._shifts:
+            earlier = self.find_shift(failed[:-1])
             rows = self._failed[:, failed].all(axis=1)
-            runs = self._known[rows].sum(axis=0)
-            self._rates[failed] = (SHRINKAGE * earlier + self._success[rows].sum(axis=0)) / (SHRINKAGE + runs)
-        return self._rates[failed]
+            known = self._known[rows]
+            runs = known.sum(axis=0)
+            total = np.where(known, self._expected[rows], 0.0).sum(axis=0)
+            level = _logit(np.divide(total, runs, out=np.full(len(runs), 0.5), where=runs > 0))
+            rate = (SHRINKAGE * _expit(level + earlier) + self._success[rows].sum(axis=0)) / (SHRINKAGE + runs)
+            self._shifts[failed] = np.where(runs > 0, _logit(rate) - level, earlier)
+        return self._shifts[failed]
 
 
 class Plan(NamedTuple):
@@ -79,7 +85,7 @@ class _State:
 
 
 def plan_cascades(
-    expected: Floats, cost: Floats, is_open: NDArray[np.bool_], joint: JointOutcomes, cost_weight: float
+    expected: Floats, cost: Floats, is_open: NDArray[np.bool_], joint: JointOutcomes, cost_weight: float | Floats
 ) -> Plan:
     """Return the best order of agents for each query; queries with the same failures so far are planned together.
 
@@ -89,8 +95,9 @@ def plan_cascades(
             known; where none is known, the likeliest agent comes first.
         is_open: Who may be asked, shape (q, n).
         joint: What failures say.
-        cost_weight: λ.
+        cost_weight: λ, the same or one for each query.
     """
+    weight = np.broadcast_to(np.asarray(cost_weight, np.float64), len(expected))[:, None]
     priced = is_open & ~np.isnan(cost)
     may_ask = np.where(priced.any(axis=1, keepdims=True), priced, is_open)
     count, agents = expected.shape
@@ -103,7 +110,7 @@ def plan_cascades(
         for state in states:
             rows = state.rows
             chance = _expit(log_odds[rows] + joint.find_shift(state.failed))
-            best = _choose(chance, cost[rows], may_ask[rows], cost_weight)
+            best = _choose(chance, cost[rows], may_ask[rows], weight[rows])
             rows, chance, best = rows[best >= 0], chance[best >= 0], best[best >= 0]
             places = np.arange(len(rows))
             order[rows, step] = best
@@ -118,7 +125,7 @@ def plan_cascades(
     return Plan(order, success, spent)
 
 
-def _choose(chance: Floats, cost: Floats, may_ask: NDArray[np.bool_], cost_weight: float) -> NDArray[np.int64]:
+def _choose(chance: Floats, cost: Floats, may_ask: NDArray[np.bool_], cost_weight: Floats) -> NDArray[np.int64]:
     """Return for each row the agent of most success per dollar that is worth its cost, or -1 to stop."""
     known_cost = np.nan_to_num(cost, nan=1.0)  # unknown only where all are: then the order is by chance
     ratio = chance / np.maximum(known_cost, _LEAST_COST)

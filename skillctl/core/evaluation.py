@@ -247,7 +247,9 @@ def _joint_outcomes(board: Board, learned: Learned) -> list[_Part]:
         for mode in np.unique(board.modes[fold.test]):
             rows = fold.test[board.modes[fold.test] == mode]
             train = fold.train[training.modes[fold.train] == mode]
-            parts.append(_Part(rows, board.take(rows), JointOutcomes(training.success[train])))
+            parts.append(
+                _Part(rows, board.take(rows), JointOutcomes(training.success[train], training.expected[train]))
+            )
     return parts
 
 

@@ -36,12 +36,14 @@ class Training(NamedTuple):
         texts: Text of each query.
         success: NaN without a verdict, shape (n, agents).
         cost: NaN for unknown, shape (n, agents).
+        expected: What the handbook expects of them, shape (n, agents).
     """
 
     modes: NDArray[np.str_]
     texts: tuple[str, ...]
     success: Floats
     cost: Floats
+    expected: Floats
 
 
 class Fold(NamedTuple):
@@ -61,7 +63,7 @@ def split_folds(board: Board, seed: int) -> list[Fold]:
 
 def as_training(board: Board) -> Training:
     """Return the board's own outcomes to learn from."""
-    return Training(board.modes, board.texts, np.where(board.is_known, board.success, np.nan), board.cost)
+    return Training(board.modes, board.texts, np.where(board.is_known, board.success, np.nan), board.cost, board.expected)
 
 
 def predict_rivals(

@@ -54,10 +54,19 @@ def test_an_agent_that_fails_where_the_first_one_fails_is_passed_over() -> None:
 
 
 def test_conditional_rates_are_shrunk_to_those_before_the_failure() -> None:
-    # Marginal rates (1 + 1) / (2 + 2); after a failed on one query, where b succeeded: (4 * 0.5 + 1) / (4 + 1) = 0.6.
+    # Expected is the mean, (1 + 1) / (2 + 2); after a failed on one query, where b succeeded: (4 * 0.5 + 1) / 5 = 0.6.
     joint = JointOutcomes(np.array([[1.0, 0.0], [0.0, 1.0]]))
     assert joint.find_shift((0,))[1] == pytest.approx(np.log(0.6 / 0.4))
     assert joint.find_shift(()).tolist() == [0.0, 0.0]
+
+
+def test_a_failure_that_the_skills_explain_says_nothing_of_the_others() -> None:
+    # Half of the queries need what a can do, half what b can do, and the handbook knows which.
+    rng = np.random.default_rng(2)
+    chance = np.where(np.arange(4000)[:, None] % 2 == np.arange(2), 0.9, 0.1)
+    joint = JointOutcomes((rng.random((4000, 2)) < chance).astype(float), chance)
+    assert joint.find_shift((0,))[1] == pytest.approx(0.0, abs=0.25)
+    assert JointOutcomes((rng.random((4000, 2)) < chance).astype(float)).find_shift((0,))[1] > 1
 
 
 def test_agents_without_a_known_cost_are_left_out_unless_none_is_known() -> None:
