@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from skillctl.core.conversation import Decision
+from skillctl.core.conversation import Decision, Turn
 from skillctl.core.gates import OPEN
+from skillctl.core.routing import spread
 from skillctl.model.query import Needs, Query
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Option(NamedTuple):
         success: Expected success.
         cost: Expected cost of the turn, 0 where it is unknown.
         cost_weight: λ.
+        evidence: What the expectation rests on, in runs.
         skills: What the state needs in the mode.
     """
 
@@ -64,7 +66,15 @@ class Option(NamedTuple):
     success: float
     cost: float
     cost_weight: float
+    evidence: float
     skills: Mapping[str, float]
+
+
+class Following(NamedTuple):
+    """What comes after a mode that does not answer: the gain of the best answer over the usual one, and its cost."""
+
+    gain: float
+    cost: float
 
 
 def read_modes(handbook: Handbook, names: Sequence[str] = ()) -> dict[str, ModeFacts]:
@@ -111,7 +121,7 @@ class RouterChooser:
         self._lock = threading.Lock()  # orchestrators keep tables of words that grow
 
     def choose(self, conversation: Conversation, turns_left: int) -> Decision | None:
-        """Return the best option, ``None`` when nobody is left; ties go to the lower cost, then to the lower ids."""
+        """Return the best option, ``None`` when nobody is left; ties go to an answer, the lower cost, the lower ids."""
         if self._path:
             place = conversation.own_turns
             modes = [self._modes[mode] for mode in self._path[place : place + 1]]
@@ -124,8 +134,11 @@ class RouterChooser:
             best = self._draw(conversation, options)
         else:
             values = self._value(conversation, options)
-            best = min(options, key=lambda o: (-round(values[o.mode, o.agent], 12), o.cost, o.mode, o.agent))
+            best = min(options, key=lambda option: self._rank(option, values[option.mode, option.agent]))
         return Decision(best.mode, best.agent, dict(best.skills), score=round(best.score, 6))
+
+    def _rank(self, option: Option, value: float) -> tuple[float, bool, float, str, str]:
+        return (-round(value, 12), not self._modes[option.mode].ends, option.cost, option.mode, option.agent)
 
     def _find_options(self, conversation: Conversation, modes: Iterable[ModeFacts]) -> list[Option]:
         is_flat = self._policy == "strongest"
@@ -152,13 +165,37 @@ class RouterChooser:
         if self._policy == "cheapest":
             rest = _cheapest_ending(options, self._modes)
             return {(o.mode, o.agent): -o.cost - (0.0 if self._modes[o.mode].ends else rest) for o in options}
-        # A mode that does not answer is followed by one that does, and its cost comes on top.
-        rest = _best_ending(options, self._modes)
         shifts = weigh_insights(conversation, self._modes)
-        return {
-            (o.mode, o.agent): o.score + shifts[o.mode] - (0.0 if self._modes[o.mode].ends else o.cost_weight * rest)
-            for o in options
+        follow = {
+            mode: self._foresee(conversation, mode)
+            for mode in sorted({option.mode for option in options})
+            if not self._modes[mode].ends
         }
+        values = {}
+        for option in options:
+            value = option.score + shifts[option.mode]
+            if option.mode in follow:
+                gain, cost = follow[option.mode]
+                value += min(1.0, option.success * gain) - option.success - option.cost_weight * cost
+            values[option.mode, option.agent] = value
+        return values
+
+    def _foresee(self, conversation: Conversation, mode: str) -> Following:
+        """Return what the best answer after a mode adds to what is known of conversations through it.
+
+        Success of a mode that does not answer was counted over whoever answered afterwards. The best of them now
+        does better than their mean, or where it is too dear worse, by the ratio of their expected successes, each weighted by its evidence: where
+        the best one has answered all along, the ratio is 1.
+        """
+        found = Turn(Decision(mode, ""), observation=" ", succeeded=True)
+        ending = [one for one in self._modes.values() if one.ends]
+        options = self._find_options(conversation.with_turn(found), ending)
+        if not options:
+            return Following(1.0, 0.0)
+        best = max(options, key=lambda option: (option.score, -option.cost))
+        total = sum(option.evidence for option in options)
+        mean = sum(option.evidence * option.success for option in options) / total if total > 0 else 0.0
+        return Following(best.success / mean if mean > 0 else 1.0, best.cost)
 
     def _draw(self, conversation: Conversation, options: Sequence[Option]) -> Option:
         """Draw a mode, then an agent, by a generator of its own for each turn of each query."""
@@ -209,6 +246,7 @@ def weigh_insights(conversation: Conversation, modes: Mapping[str, ModeFacts]) -
 
 def _read_options(group: Routed) -> list[Option]:
     options = []
+    evidence = spread(group.batch.weights, group.table.evidence)
     for row, query in enumerate(group.queries):
         weights = group.batch.weights
         start, stop = weights.indptr[row], weights.indptr[row + 1]
@@ -222,17 +260,12 @@ def _read_options(group: Routed) -> list[Option]:
                 success=float(group.choice.success[row, column]),
                 cost=float(np.nan_to_num(group.table.cost[column])),
                 cost_weight=0.0 if group.choice.unpriced[row] else float(group.batch.cost_weight[row]),
+                evidence=float(evidence[row, column]),
                 skills=skills,
             )
             for column in np.flatnonzero(group.batch.gates[row] == OPEN).tolist()
         ]
     return options
-
-
-def _best_ending(options: Sequence[Option], modes: Mapping[str, ModeFacts]) -> float:
-    """Return the cost of the option with the best score among those that answer."""
-    ending = [option for option in options if modes[option.mode].ends]
-    return max(ending, key=lambda option: (option.score, -option.cost)).cost if ending else 0.0
 
 
 def _cheapest_ending(options: Sequence[Option], modes: Mapping[str, ModeFacts]) -> float:

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skillctl.core.batch_routing import RouteOptions, Router
+from skillctl.core.conversation import Conversation, Decision, Turn
+from skillctl.core.orchestration import SkillWeights
+from skillctl.core.routing_table import compile_table
+from skillctl.core.transitions import (
+    INSIGHT_WEIGHT,
+    LoopPolicy,
+    RouterChooser,
+    find_open_modes,
+    read_modes,
+    weigh_insights,
+)
+from skillctl.model.handbook import (
+    Action,
+    Agent,
+    AgentId,
+    Competence,
+    CostStats,
+    Handbook,
+    Insight,
+    Mode,
+    ModeId,
+    Profile,
+    Settings,
+    Skill,
+    SkillId,
+)
+
+ANSWER, SEARCH = ModeId("answer"), ModeId("search")
+FOUND = SkillId("answer.found")
+ASK = Conversation("q1", "How high?", ({"role": "user", "content": "How high?"},))
+
+
+class Marks:
+    """Names the skill `answer.found` once something was found, else the root."""
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def weigh(self, texts: list[str]) -> SkillWeights:
+        skills = [int("[search]" in text and self.mode == "answer") for text in texts]
+        return SkillWeights(np.arange(len(texts) + 1), np.array(skills, np.int32), np.ones(len(texts)))
+
+
+def _profile(cost: float | None, **rates: tuple[float, float]) -> Profile:
+    competence = {key: Competence(s + 1.0, f + 1.0, s, f) for key, (s, f) in rates.items()}
+    return Profile(runs=10, competence=competence, cost=CostStats(mean_usd=cost, runs=10 if cost is not None else 0))
+
+
+def _agent(name: str, **profiles: Profile) -> Agent:
+    modes = {ModeId(mode): profile for mode, profile in profiles.items()}
+    return Agent(AgentId(name), modes=tuple(modes), profiles=modes)
+
+
+def _book(
+    *, cost_weight: float = 0.0, insights: tuple[Insight, ...] = (), search: tuple[float, float] = (5.0, 5.0)
+) -> Handbook:
+    """``big`` and ``small`` answer; what the library finds makes ``big`` sure, and ``small`` hardly better."""
+    agents = (
+        _agent("big", answer=_profile(0.02, **{"answer": (4, 6), "answer.found": (19, 1)})),
+        _agent("small", answer=_profile(0.001, **{"answer": (3, 7), "answer.found": (3, 7)})),
+        _agent("library", search=_profile(0.0, search=search)),
+    )
+    return Handbook(
+        "h",
+        settings=Settings(default_mode=ANSWER, cost_weight=cost_weight),
+        modes={
+            ANSWER: Mode(ANSWER),
+            SEARCH: Mode(SEARCH, action=Action("search", corpus="c"), insights=insights),
+        },
+        skills={ANSWER: (Skill(FOUND, "From passages."),), SEARCH: ()},
+        agents={agent.id: agent for agent in sorted(agents, key=lambda agent: agent.id)},
+    )
+
+
+def _chooser(
+    book: Handbook,
+    policy: LoopPolicy = "handbook",
+    agents: tuple[str, ...] = (),
+    path: tuple[str, ...] = (),
+    seed: int = 0,
+) -> RouterChooser:
+    router = Router(compile_table(book, {}), Marks, RouteOptions())
+    return RouterChooser(router, read_modes(book), policy=policy, agents=agents, path=path, seed=seed)
+
+
+def _choose(chooser: RouterChooser, conversation: Conversation = ASK, left: int = 6) -> tuple[str, str] | None:
+    decision = chooser.choose(conversation, left)
+    return (decision.mode, decision.agent) if decision else None
+
+
+def _found(conversation: Conversation = ASK) -> Conversation:
+    return conversation.with_turn(Turn(Decision("search", "library"), observation="It is 30 m high.", succeeded=True))
+
+
+def _failed(agent: str, error: str | None = None, conversation: Conversation = ASK) -> Conversation:
+    turn = Turn(Decision("answer", agent), observation=agent, is_answer=True, succeeded=False, error=error)
+    return conversation.with_turn(turn)
+
+
+def test_a_mode_that_does_not_answer_is_worth_what_the_best_answer_after_it_is() -> None:
+    # Half of the conversations through search succeeded, but with big afterwards nearly all would.
+    assert _choose(_chooser(_book())) == ("search", "library")
+
+
+def test_a_search_that_seldom_helps_is_not_begun() -> None:
+    assert _choose(_chooser(_book(search=(0.0, 20.0)))) == ("answer", "big")
+
+
+def test_once_something_is_found_the_skills_of_the_new_state_decide() -> None:
+    decision = _chooser(_book()).choose(_found(), 5)
+    assert decision is not None
+    assert (decision.mode, decision.agent, decision.skills) == ("answer", "big", {"answer.found": 1.0})
+
+
+def test_cost_counts_by_lambda() -> None:
+    assert _choose(_chooser(_book(search=(0.0, 20.0), cost_weight=20.0))) == ("answer", "small")
+
+
+def test_the_cost_of_the_answer_after_it_is_counted_for_a_search() -> None:
+    # Searching is free, but what is found is worth little without big, who is too dear.
+    assert _choose(_chooser(_book(cost_weight=60.0))) == ("answer", "small")
+
+
+def test_an_agent_that_failed_in_this_conversation_is_less_likely() -> None:
+    assert _choose(_chooser(_book(search=(0.0, 20.0))), _failed("big")) == ("answer", "small")
+
+
+def test_an_agent_that_is_out_of_reach_is_not_asked_again() -> None:
+    chooser = _chooser(_book(), agents=("big",))
+    assert _choose(chooser, _failed("big", error="timeout")) is None
+
+
+def test_the_last_turn_is_for_an_answer() -> None:
+    assert _choose(_chooser(_book()), left=1) == ("answer", "big")
+
+
+def test_a_mode_that_found_something_is_done_until_an_answer_is_refused() -> None:
+    modes = read_modes(_book())
+    assert [mode.id for mode in find_open_modes(ASK, modes, 6)] == ["answer", "search"]
+    assert [mode.id for mode in find_open_modes(_found(), modes, 5)] == ["answer"]
+    assert [mode.id for mode in find_open_modes(_failed("big", conversation=_found()), modes, 4)] == [
+        "answer",
+        "search",
+    ]
+
+
+def test_a_search_that_found_nothing_may_be_tried_by_another() -> None:
+    nothing = ASK.with_turn(Turn(Decision("search", "library"), observation="nothing", succeeded=False))
+    assert [mode.id for mode in find_open_modes(nothing, read_modes(_book()), 5)] == ["answer", "search"]
+
+
+def test_an_insight_decides_between_modes_of_like_value_where_its_condition_holds() -> None:
+    start = (Insight("Start with search.", None, 9, 0.9),)
+    modes = read_modes(_book(insights=start))
+    shifts = weigh_insights(ASK, modes)
+    assert shifts == {"answer": pytest.approx(INSIGHT_WEIGHT * np.log(0.02 / 0.9)), "search": 0.0}
+    assert weigh_insights(_found(), modes) == {"answer": 0.0, "search": 0.0}
+    assert weigh_insights(ASK, read_modes(_book())) == {"answer": 0.0, "search": 0.0}
+    assert _choose(_chooser(_book(search=(2.0, 8.0), insights=start))) == ("search", "library")
+
+
+def test_a_path_is_taken_whatever_the_values_are() -> None:
+    chooser = _chooser(_book(search=(0.0, 20.0)), path=("search", "answer"))
+    assert _choose(chooser) == ("search", "library")
+    assert _choose(chooser, _found()) == ("answer", "big")
+    assert _choose(chooser, _failed("big", conversation=_found())) is None
+
+
+def test_the_baselines_choose_by_their_own_rule() -> None:
+    book = _book(search=(0.0, 20.0))
+    assert _choose(_chooser(book, "cheapest")) == ("answer", "small")
+    assert _choose(_chooser(book, "strongest")) == ("answer", "big")
+    drawn = {_choose(_chooser(book, "random", seed=seed)) for seed in range(30)}
+    assert drawn == {("answer", "big"), ("answer", "small"), ("search", "library")}
+    assert len({_choose(_chooser(book, "random", seed=3)) for _ in range(5)}) == 1
+
+
+def test_nobody_who_is_allowed_means_no_decision() -> None:
+    assert _choose(_chooser(_book(), agents=("nobody",))) is None
