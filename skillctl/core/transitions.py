@@ -184,8 +184,8 @@ class RouterChooser:
         """Return what the best answer after a mode adds to what is known of conversations through it.
 
         Success of a mode that does not answer was counted over whoever answered afterwards. The best of them now
-        does better than their mean, or where it is too dear worse, by the ratio of their expected successes, each weighted by its evidence: where
-        the best one has answered all along, the ratio is 1.
+        does better than their mean (or worse, where the strongest are too dear) by the ratio of their expected
+        successes, each weighted by its evidence: where the best one has answered all along, the ratio is 1.
         """
         found = Turn(Decision(mode, ""), observation=" ", succeeded=True)
         ending = [one for one in self._modes.values() if one.ends]

@@ -286,3 +286,16 @@ def test_killed_at_any_point_and_restarted_no_query_is_lost_and_none_paid_twice(
     # The call that was under way when the kill came is the only one that may be made again.
     assert len(_calls(book)) in {12, 13}
     assert 2 <= len(before) < 12
+
+
+def test_the_conversations_of_a_log_are_checked(book: Path, tmp_path: Path, run: Run, go: Go) -> None:
+    go("--path search,answer --agent library --agent good")
+    log = tmp_path / "t.jsonl"
+    assert run("validate", book, "--traces", log, "--max-turns", "2").exit_code == 0
+    with log.open("a", encoding="utf-8") as file:
+        file.write('{"query": "x", "agent": "nobody", "success": true}\n{"query": "x"}\n')
+    result = run("validate", book, "--traces", log, "--max-turns", "1")
+    assert result.exit_code == 1
+    assert f"{log}:2::$.steps: 2 steps are more than the limit of 1" in result.stdout
+    assert f"{log}:3::$.agent: the handbook has no agent 'nobody'" in result.stdout
+    assert f"{log}:4::" in result.stdout
