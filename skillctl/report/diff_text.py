@@ -20,6 +20,7 @@ _FOLDED = 100
 _BELIEFS_SHOWN = 60  # a comment holds 65,536 characters
 _FLOWS_SHOWN = 8
 _SHARES_SHOWN = 5
+_LEAST_SHARE = 0.005
 _NOBODY = "nobody"
 
 
@@ -149,10 +150,15 @@ def _ratio(before: float | None, after: float | None) -> str:
 
 def _shares(traffic: Traffic, *, markdown: bool) -> str:
     items = list(traffic.shares.items())
-    named = [f"{_name(agent, markdown=markdown)} {100 * share:.0f} %" for agent, share in items[:_SHARES_SHOWN]]
+    named = [f"{_name(agent, markdown=markdown)} {_round_share(share)}" for agent, share in items[:_SHARES_SHOWN]]
     if len(items) > _SHARES_SHOWN:
-        named.append(f"{len(items) - _SHARES_SHOWN} others {100 * sum(s for _, s in items[_SHARES_SHOWN:]):.0f} %")
+        rest = sum(share for _, share in items[_SHARES_SHOWN:])
+        named.append(f"{len(items) - _SHARES_SHOWN} others {_round_share(rest)}")
     return ", ".join(named) or _NOBODY
+
+
+def _round_share(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= _LEAST_SHARE else "under 1 %"
 
 
 def _name(agent: str | None, *, markdown: bool) -> str:

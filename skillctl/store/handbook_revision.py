@@ -29,7 +29,6 @@ from skillctl.store.handbook_files import (
     require_folder,
 )
 from skillctl.store.schema import load_schema
-from skillctl.store.selections import decode_selection
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -171,6 +170,8 @@ def load_selections(snapshot: Snapshot) -> dict[str, Selection]:
     Raises:
         InvalidHandbookError: With all problems of the files.
     """
+    from skillctl.store.selections import decode_selection  # loads numpy, which git's drivers do without
+
     documents = _read_all(snapshot, [path for path in snapshot.files if kind_of(path) is _SELECTIONS], {})
     selections = [decode_selection(document.data) for document in documents]
     return {selection.orchestrator: selection for selection in sorted(selections, key=lambda one: one.orchestrator)}
