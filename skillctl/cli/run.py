@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--agent", "agents", multiple=True, help="Only this agent; repeatable.")
 @click.option("--mode", "modes", multiple=True, help="Only this mode; repeatable.")
 @click.option("--path", metavar="MODES", help="Take these modes in order, such as search,answer.")
+@click.option("--fix", "fixes", multiple=True, metavar="MODE=AGENT", help="In this mode, only this agent; repeatable.")
 @click.option(
     "--policy",
     type=click.Choice(["handbook", "random", "cheapest", "strongest", "thompson", "ucb"]),
@@ -49,8 +50,10 @@ if TYPE_CHECKING:
 def run_command(
     ctx: click.Context,
     /,
+    *,
     handbook: Path,
     path: str | None,
+    fixes: tuple[str, ...],
     checker: str | None,
     scoring_command: str | None,
     **options: Any,  # noqa: ANN401 - click passes one value an option
@@ -72,9 +75,25 @@ def run_command(
 
     parsed = RunOptions(
         handbook=handbook,
-        path=tuple(name.strip() for name in path.split(",")) if path else (),
+        path=split_path(path),
+        fixed=split_fixes(fixes),
         checker=split_command(checker, "--checker"),
         scoring_command=split_command(scoring_command, "--scoring-command"),
         **options,
     )
     ctx.exit(run_batch(parsed, verbosity=ctx.obj["verbosity"]))
+
+
+def split_path(path: str | None) -> tuple[str, ...]:
+    """Return the modes of a path."""
+    return tuple(name.strip() for name in path.split(",")) if path else ()
+
+
+def split_fixes(fixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return modes with their agents."""
+    pairs = [fix.partition("=") for fix in fixes]
+    bad = next((fix for fix, (mode, _, agent) in zip(fixes, pairs, strict=True) if not mode or not agent), None)
+    if bad is not None:
+        message = f"{bad!r} is not MODE=AGENT"
+        raise click.BadParameter(message, param_hint="--fix")
+    return tuple((mode, agent) for mode, _, agent in pairs)

@@ -61,6 +61,7 @@ class RunOptions:
     agents: tuple[str, ...]
     modes: tuple[str, ...]
     path: tuple[str, ...]
+    fixed: tuple[tuple[str, str], ...]
     policy: str
     cost_weight: float | None
     limit: int | None
@@ -121,6 +122,8 @@ def _load(options: RunOptions) -> _Setting:
     handbook = load_handbook(options.handbook)
     _refuse_unknown("agent", options.agents, handbook.agents, options)
     _refuse_unknown("mode", (*options.modes, *options.path), handbook.modes, options)
+    _refuse_unknown("mode", [mode for mode, _ in options.fixed], handbook.modes, options)
+    _refuse_unknown("agent", [agent for _, agent in options.fixed], handbook.agents, options)
     modes = read_modes(handbook, options.path or options.modes)
     if not any(mode.ends for mode in modes.values()):
         message = "no mode gives an answer"
@@ -138,6 +141,7 @@ def _load(options: RunOptions) -> _Setting:
         modes,
         policy="handbook" if explores else cast("LoopPolicy", options.policy),
         agents=options.agents,
+        fixed=dict(options.fixed),
         path=options.path,
         seed=options.seed,
     )
@@ -161,6 +165,7 @@ def _digest(options: RunOptions) -> str:
         sorted(options.agents),
         sorted(options.modes),
         list(options.path),
+        sorted(options.fixed),
         options.policy,
         options.cost_weight,
         options.max_turns,

@@ -95,6 +95,7 @@ class RouterChooser:
         policy: ``handbook``, or a baseline in the same loop: a random option, the cheapest, or the one with the
             largest success over all queries alike, whatever it costs.
         agents: Only these agents, or empty for all.
+        fixed: The one agent that may work in a mode, by mode.
         path: Modes to take in this order, one a turn, instead of choosing them; empty for none.
         needs: Of all queries.
         seed: Of ``random``.
@@ -107,6 +108,7 @@ class RouterChooser:
         *,
         policy: LoopPolicy = "handbook",
         agents: Sequence[str] = (),
+        fixed: Mapping[str, str] | None = None,
         path: Sequence[str] = (),
         needs: Needs = Needs(),  # noqa: B008 - immutable
         seed: int = 0,
@@ -115,6 +117,7 @@ class RouterChooser:
         self._modes = modes
         self._policy = policy
         self._agents = tuple(agents) or None
+        self._fixed = dict(fixed or {})
         self._path = tuple(path)
         self._needs = needs
         self._seed = seed
@@ -149,7 +152,7 @@ class RouterChooser:
                 text=conversation.state_text(),
                 mode=mode.id,
                 skills={mode.id: 1.0} if is_flat else None,
-                allow=self._agents,
+                allow=(self._fixed[mode.id],) if mode.id in self._fixed else self._agents,
                 deny=conversation.broken_agents(),
                 needs=self._needs,
                 cost_weight=0.0 if is_flat else None,

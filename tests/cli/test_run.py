@@ -299,3 +299,25 @@ def test_the_conversations_of_a_log_are_checked(book: Path, tmp_path: Path, run:
     assert f"{log}:2::$.steps: 2 steps are more than the limit of 1" in result.stdout
     assert f"{log}:3::$.agent: the handbook has no agent 'nobody'" in result.stdout
     assert f"{log}:4::" in result.stdout
+
+
+def test_the_agents_of_one_mode_take_turns_while_the_others_stay(
+    book: Path, queries: Path, tmp_path: Path, run: Run
+) -> None:
+    out = tmp_path / "t.jsonl"
+    args = ("explore", book, "--queries", queries, "--out", out, "--path", "search,answer", "--mode", "answer")
+    assert run(*args).exit_code == 0
+    paths = [[f"{step['mode']}/{step['agent']}" for step in trace["steps"]] for trace in _traces(out)]
+    assert paths == [["search/library", "answer/bad"]] * 2 + [["search/library", "answer/good"]] * 2
+    calls = _calls(book)
+    assert run(*args).exit_code == 0
+    assert (len(_traces(out)), _calls(book)) == (4, calls)
+    result = run(*args, "--fix", "answer=good")
+    assert (result.exit_code, "must be on the path, and not fixed" in result.stderr) == (2, True)
+
+
+def test_one_agent_may_be_fixed_in_one_mode(tmp_path: Path, go: Go) -> None:
+    go("--mode answer --mode search --fix answer=bad --path search,answer")
+    assert {trace["steps"][-1]["agent"] for trace in _traces(tmp_path / "t.jsonl")} == {"bad"}
+    assert go("--fix answer").exit_code == 2
+    assert go("--fix fly=bad").exit_code == 3
