@@ -81,6 +81,7 @@ def evaluate_handbook(root: Path, request: Request) -> Report:
         left_out=first.left_out,
         training="the training traces" if request.training_paths else _FOLDS,
         trained_on=first.trained_on,
+        counted_before=not {source.digest for source in handbook.evidence}.isdisjoint(log.file_digests),
         gates=tuple(_check_gate(first.evaluation, name, bound) for name, bound in request.bounds),
         comparison=None if request.other is None else _compare(root, setting, first.evaluation.yardsticks.board),
         tables=replayer.table.modes,

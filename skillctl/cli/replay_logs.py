@@ -41,12 +41,14 @@ class TraceLog(NamedTuple):
         duplicates: How many were seen before.
         bad_lines: Lines that could not be used.
         digest: Of the decompressed bytes of all files, as the evidence ledger writes it.
+        file_digests: The same of each file.
     """
 
     traces: list[Trace]
     duplicates: int
     bad_lines: int
     digest: str
+    file_digests: tuple[str, ...]
 
 
 def read_log(paths: Sequence[str], *, success_at: float, is_quiet: bool) -> TraceLog:
@@ -54,18 +56,22 @@ def read_log(paths: Sequence[str], *, success_at: float, is_quiet: bool) -> Trac
     traces: list[Trace] = []
     seen: set[tuple[object, ...]] = set()
     duplicates, meter = 0, SourceMeter()
+    file_digests: list[str] = []
     with open_sources(paths, is_quiet=is_quiet, is_read_twice=False) as sources:
         for place in sources.places.values():
+            own = SourceMeter()
             for batch in read_trace_batches(place, success_at=success_at, on_problem=sources.report):
                 meter.add(batch.data)
+                own.add(batch.data)
                 for trace in batch.traces:
                     key = (type(trace.trace_id), trace.trace_id, trace.agent, trace.mode)
                     duplicates += key in seen
                     if key not in seen:
                         seen.add(key)
                         traces.append(trace)
+            file_digests.append(own.digest)
         bad_lines = sources.bad_lines
-    return TraceLog(traces, duplicates, bad_lines, meter.digest)
+    return TraceLog(traces, duplicates, bad_lines, meter.digest, tuple(file_digests))
 
 
 @dataclass(frozen=True, slots=True)

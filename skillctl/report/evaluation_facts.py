@@ -76,6 +76,7 @@ class Report:
         left_out: Queries with verdicts of fewer than two agents, on which nothing is chosen.
         training: In words, what the baselines were trained on.
         trained_on: Number of their training queries.
+        counted_before: Whether the handbook has counted some of these files as evidence.
         gates: Bounds that were asked for.
         comparison: With another handbook.
         tables: The handbook's numbers, by mode.
@@ -90,6 +91,7 @@ class Report:
     left_out: int
     training: str
     trained_on: int
+    counted_before: bool
     gates: tuple[Gate, ...] = field(default=())
     comparison: Comparison | None = None
     tables: Mapping[str, ModeTable] = field(default_factory=dict)

@@ -35,6 +35,7 @@ def render_evaluation_json(report: Report) -> str:
             "unknown_modes": dict(log.unknown_modes),
             "absent_agents": list(log.absent_agents),
             "left_out_queries": report.left_out,
+            "counted_before": report.counted_before,
         },
         "training": {"source": report.training, "queries": report.trained_on},
         "metrics": metrics_to_json(first.samples),

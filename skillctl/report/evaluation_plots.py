@@ -174,7 +174,7 @@ def plot_competence(
                     f"{show_id(agent)} in {show_id(skill)}",
                 )
             )
-    width = left + len(agents) * cell + 90
+    width = left + len(agents) * cell + 120
     bottom = top + len(skills) * height + 6
     label = "Posterior mean of success by skill and agent"
     return f'<svg viewBox="0 0 {width} {bottom}" role="img" aria-label="{label}">{"".join(parts)}</svg>'

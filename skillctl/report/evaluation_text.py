@@ -203,6 +203,8 @@ def _coverage(report: Report, *, markdown: bool) -> str:
 def list_notes(report: Report) -> Iterator[str]:
     """Yield what a reader must know of the log, in sentences."""
     log = report.log
+    if report.counted_before:
+        yield "the handbook has counted these traces as evidence: results flatter it, hold out other queries"
     if report.is_partial:
         yield "the log is partial: metrics choose among the agents that were logged for a query"
     if report.left_out:

@@ -99,6 +99,12 @@ def test_what_cannot_be_replayed_is_left_out_and_said(run: Run, book: Path, tmp_
     assert report["queries"] == 20
 
 
+def test_traces_that_were_counted_as_evidence_are_no_fair_test(run: Run, book: Path, held_out: Path) -> None:
+    assert _evaluate(run, book, "--traces", held_out)["log"]["counted_before"] is False
+    assert _evaluate(run, book, "--traces", book.parent / "train.jsonl")["log"]["counted_before"] is True
+    assert "results flatter it" in run("evaluate", book, "--traces", book.parent / "train.jsonl").stdout
+
+
 def test_a_bad_line_is_reported_and_the_exit_code_says_so(run: Run, book: Path, held_out: Path) -> None:
     with held_out.open("a", encoding="utf-8") as file:
         file.write("{broken\n")
