@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.features import SURFACE_NAMES
+from skillctl.core.surface import SURFACE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,11 +36,11 @@ _SURFACE_WORDS = (
     SurfaceWord("characters", +1, before="long"),
     SurfaceWord("characters", -1, before="short"),
     SurfaceWord("options", +1, before="multiple-choice"),
-    SurfaceWord("code_marks", +1, after="code"),
-    SurfaceWord("math", +1, after="formulae"),
+    SurfaceWord("code", +1, after="code"),
+    SurfaceWord("formulae", +1, after="formulae"),
     SurfaceWord("numbers", +1, after="many numbers"),
     SurfaceWord("lines", +1, after="many lines"),
-    SurfaceWord("non_ascii", +1, after="non-English text"),
+    SurfaceWord("quotes", +1, after="quotations"),
 )
 
 

@@ -11,8 +11,9 @@ from skillctl.core.distinct import find_distinct
 from skillctl.core.features import MAX_CHARS, WordEmbedder, WordTable
 from skillctl.core.indicators import match_patterns
 from skillctl.core.lexicon import expand
-from skillctl.core.skill_index import DIRECTION_SCALE, SkillIndex, find_direction
-from skillctl.core.skill_weights import join_weights, root_weights, weigh_skills
+from skillctl.core.skill_index import SkillIndex, find_semantic_directions
+from skillctl.core.skill_weights import Level, join_weights, root_weights, weigh_skills
+from skillctl.core.space import POINT_STEPS, SEMANTIC_STEPS, Points, project, to_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from skillctl.core.routing_table import OrchestratorNumbers
     from skillctl.model.handbook import OrchestratorSettings
 
-# A text's similarity with a skill is the dense cosine, plus these parts of the lexical cosine and of the hits.
-LEXICAL_WEIGHT = 1.0
-HIT_WEIGHT = 0.4
+# In squared distance, a text is closer to a skill by these parts of the lexical cosine and of the hits.
+LEXICAL_WEIGHT = 0.5
+HIT_WEIGHT = 0.5
 
-DEFAULT_TEMPERATURE = 0.08
+# Of the softmax on a level, relative to the squared distance between a text and its skill there.
+DEFAULT_TEMPERATURE = 0.25
 DEFAULT_TOP_K = 8
-DEFAULT_MIN_SIMILARITY = 0.25
+DEFAULT_MIN_SIMILARITY = 0.15
 
 _BATCH = 2048  # texts at a time, so that a batch of any size takes bounded memory
 _BATCH_CELLS = 4_000_000  # similarities at a time
@@ -56,6 +58,8 @@ class EmbeddedOrchestrator:
         self._settings = settings
         self._patterns = [re.compile(pattern) for pattern, _ in index.patterns]
         self._pattern_skill = np.array([skill for _, skill in index.patterns], np.int64)
+        self._norms = (index.vectors.astype(np.float64) ** 2).sum(axis=0)
+        self._directions = np.rint(find_semantic_directions(index) * SEMANTIC_STEPS)
         self._table: WordTable | None = None
         self._columns = np.empty(0, np.int32)
         self._generation = -1
@@ -68,30 +72,48 @@ class EmbeddedOrchestrator:
         size = max(1, min(_BATCH, _BATCH_CELLS // skills))
         return join_weights([self._weigh_batch(batch) for batch in _split(texts, size)])
 
-    def find_similarity(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the combined similarity of texts with skills, shape (n, K)."""
+    def find_closeness(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how close texts are to skills, shape (n, K), and their similarity to the most similar one.
+
+        Closeness is the negative squared distance in the space of the skills plus the lexical evidence. Similarity
+        is the semantic cosine plus the lexical evidence: it is small for a text that resembles no skill, of which
+        one is the closest nevertheless.
+        """
         if self._table is None:
             self._table = WordTable(self._open_embedder())
         features = self._table.read(texts)
-        directions = find_direction(features, self._index.centre)
-        dense = (directions @ self._index.directions).astype(np.float64) / DIRECTION_SCALE**2
+        found = project(self._index.space, features.semantic, features.surface)
         columns = self._find_columns(self._table)[features.word_ids]
         rows = np.repeat(np.arange(len(texts)), np.diff(features.indptr))
-        lexical = self._index.lexicon.score_words(columns, rows, len(texts))
-        similarity: NDArray[np.float64] = dense + LEXICAL_WEIGHT * lexical
-        self._add_hits(similarity, texts, columns, rows)
-        return similarity
+        evidence = LEXICAL_WEIGHT * self._index.lexicon.score_words(columns, rows, len(texts))
+        self._add_hits(evidence, texts, columns, rows)
+        similarity: NDArray[np.float64] = (self._find_cosine(found) + evidence).max(axis=1)
+        return self._find_nearness(found) + evidence, similarity
+
+    def _find_nearness(self, found: Points) -> NDArray[np.float64]:
+        product = (found.points @ self._index.vectors).astype(np.float64)
+        own = (found.points.astype(np.float64) ** 2).sum(axis=1)
+        nearness: NDArray[np.float64] = (2 * product - own[:, None] - self._norms) / float(POINT_STEPS) ** 2
+        return nearness
+
+    def _find_cosine(self, found: Points) -> NDArray[np.float64]:
+        """Return the cosine between the semantic vectors of texts and skills, as far as the axes hold them."""
+        axes = len(self._directions)
+        part = np.rint(to_unit(found.points[:, :axes]) * SEMANTIC_STEPS)
+        cosine = (part @ self._directions).astype(np.float64) / float(SEMANTIC_STEPS) ** 2
+        return np.asarray(found.captured[:, None] * cosine)
 
     def _weigh_batch(self, texts: Sequence[str]) -> SkillWeights:
-        settings = self._settings
-        return weigh_skills(
-            self.find_similarity(texts),
-            self._index.path_skills,
-            self._index.path_shares,
-            temperature=DEFAULT_TEMPERATURE if settings.temperature is None else settings.temperature,
-            top_k=DEFAULT_TOP_K if settings.top_k is None else settings.top_k,
-            min_similarity=DEFAULT_MIN_SIMILARITY if settings.min_similarity is None else settings.min_similarity,
-        )
+        settings, index = self._settings, self._index
+        temperature = DEFAULT_TEMPERATURE if settings.temperature is None else settings.temperature
+        least = DEFAULT_MIN_SIMILARITY if settings.min_similarity is None else settings.min_similarity
+        closeness, similarity = self.find_closeness(texts)
+        levels = [
+            Level(index.level_skills[start:end], temperature * spread)
+            for start, end, spread in zip(index.level_ptr, index.level_ptr[1:], index.level_spread, strict=False)
+        ]
+        top_k = DEFAULT_TOP_K if settings.top_k is None else settings.top_k
+        return weigh_skills(closeness, similarity < least, levels, top_k=top_k)
 
     def _find_columns(self, table: WordTable) -> NDArray[np.int32]:
         """Return the lexical column of each word of the table, looking up only words that are new."""
@@ -104,7 +126,7 @@ class EmbeddedOrchestrator:
 
     def _add_hits(
         self,
-        similarity: NDArray[np.float64],
+        evidence: NDArray[np.float64],
         texts: Sequence[str],
         columns: NDArray[np.int32],
         rows: NDArray[np.int64],
@@ -119,7 +141,7 @@ class EmbeddedOrchestrator:
         cells += np.concatenate([lexicon.hit_skill[place], self._pattern_skill[patterns]])
         weights = np.concatenate([lexicon.hit_weight[place], np.ones(len(hits))])
         touched, where = find_distinct(cells)
-        similarity.reshape(-1)[touched] += HIT_WEIGHT * -np.expm1(-np.bincount(where, weights, len(touched)))
+        evidence.reshape(-1)[touched] += HIT_WEIGHT * -np.expm1(-np.bincount(where, weights, len(touched)))
 
 
 def _split(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:

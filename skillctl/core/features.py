@@ -1,4 +1,4 @@
-"""What is read off a text: words, their summed vectors, and its surface (length, digits, options, code, ...)."""
+"""What is read off a text: its words, their summed vectors, and its surface."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+
+from skillctl.core.surface import COUNT_COLUMNS, LEADING_WORDS, count_word, read_surface
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,46 +22,19 @@ HEAD_CHARS = 12_000
 MAX_WORDS = 65_536
 
 _WORD = re.compile(r"\w{1,40}|[^\w\s]")  # longer runs (base64, hashes) fall into pieces: the table stays small
-_OPTION = re.compile(r"^\s*\(?[A-J][).:]\s", re.MULTILINE)
 # Word vectors are rounded to multiples of 2**-8, so that sums below 2**16 are exact in single precision, in whatever
 # order they are added. (A token's largest component is 8; a text would need 8,192 such tokens to get there.)
 VECTOR_STEPS = np.float32(256)
 _SPARSE_PRODUCT_FROM = 20_000  # words in a batch from which importing scipy.sparse (0.15 s) pays
 
-_WHICH = frozenset({"what", "which"})
-_WHO = frozenset({"who", "whose", "whom", "when", "where"})
-_HOW = frozenset({"how", "why"})
-_TASK_VERBS = frozenset(
-    _WORD.findall(
-        "write explain describe list give find calculate compute create generate make tell solve determine prove "
-        "complete translate summarize fix implement convert sort count"
-    )
-)
-_CODE_WORDS = frozenset(
-    _WORD.findall(
-        "def return import class function print assert void int self none true false lambda const var elif public"
-    )
-)
-_YOU = frozenset({"you", "your", "i", "my", "me"})
-
-# Columns behind the vector in a word's row.
-_TOKENS, _LETTERS, _ALPHA, _NUMBERS, _DIGITS, _UPPER, _PUNCT, _MATH, _CODE_MARKS = range(9)
-_QUESTION, _QUOTES, _NON_ASCII, _IS_WHICH, _IS_WHO, _IS_HOW, _IS_VERB, _IS_CODE, _IS_YOU = range(9, 18)
-COUNT_COLUMNS = 18
-
-SURFACE_NAMES = (
-    "characters", "words", "word_length", "lines", "digits", "numbers", "upper", "punctuation", "math", "code_marks",
-    "code_words", "options", "question_mark", "which", "who", "how", "task_verbs", "quotes", "non_ascii", "you",
-)  # fmt: skip
-
 
 class WordEmbedder(Protocol):
-    """Gives each word the sum of its token vectors, and the number of its tokens."""
+    """Gives each word the sum of its token vectors."""
 
     dim: int
 
-    def embed_words(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return sums of shape (n, dim) and token counts of shape (n,)."""
+    def embed_words(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return sums of shape (n, dim)."""
         ...
 
 
@@ -67,8 +42,9 @@ class TextFeatures(NamedTuple):
     """Features of n texts.
 
     Attributes:
-        semantic: Mean token vector, shape (n, dim).
-        surface: Raw surface features in the order of ``SURFACE_NAMES``, shape (n, 20).
+        semantic: Summed word vectors, shape (n, dim). Telling words have long vectors, so the sum is weighted by
+            how much each word says.
+        surface: Surface features in the order of `skillctl.core.surface.SURFACE_NAMES`, shape (n, 25).
         word_ids: All words of all texts as numbers of the word table that made them.
         indptr: Text i has the words ``word_ids[indptr[i]:indptr[i + 1]]``.
     """
@@ -136,9 +112,16 @@ class WordTable:
         self._embed_new()
         sums = sum_rows(self._rows[: self._filled], word_ids, indptr)
         dim = self._embedder.dim
-        counts = sums[:, dim:]
-        semantic = np.divide(sums[:, :dim], np.maximum(counts[:, [_TOKENS]], 1), dtype=np.float32)
-        return TextFeatures(semantic, _surface(texts, counts, indptr), word_ids, indptr)
+        surface = read_surface(texts, sums[:, dim:], self._read_leads(word_ids, indptr))
+        return TextFeatures(sums[:, :dim], surface, word_ids, indptr)
+
+    def _read_leads(self, word_ids: NDArray[np.int32], indptr: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the counts of each text's first words, zeros where it has fewer."""
+        place = indptr[:-1, None] + np.arange(LEADING_WORDS)
+        is_word = place < indptr[1:, None]
+        leads = np.zeros((*place.shape, COUNT_COLUMNS), np.float32)
+        leads[is_word] = self._rows[word_ids[place[is_word]], self._embedder.dim :]
+        return leads
 
     def _embed_new(self) -> None:
         new = self.words_from(self._filled) if len(self._numbers) > self._filled else []
@@ -151,10 +134,8 @@ class WordTable:
             self._rows = grown
         dim = self._embedder.dim
         rows = self._rows[self._filled : end]
-        sums, tokens = self._embedder.embed_words(new)
-        rows[:, :dim] = np.rint(sums * VECTOR_STEPS) / VECTOR_STEPS
-        rows[:, dim:] = [_count_word(word) for word in new]
-        rows[:, dim + _TOKENS] = tokens
+        rows[:, :dim] = np.rint(self._embedder.embed_words(new) * VECTOR_STEPS) / VECTOR_STEPS
+        rows[:, dim:] = [count_word(word) for word in new]
         self._filled = end
 
 
@@ -184,59 +165,3 @@ def sum_rows(
         sums[part] = np.add.reduceat(rows[ids[start:stop]], indptr[part] - start, axis=0)
         first = last
     return sums
-
-
-def _count_word(word: str) -> list[float]:
-    lower = word.lower()
-    alpha = word[0].isalpha()
-    return [
-        0.0,
-        float(len(word)) if alpha else 0.0,
-        float(alpha),
-        float(word[0].isdigit()),
-        float(sum(map(str.isdigit, word))),
-        float(sum(map(str.isupper, word))),
-        float(not (word[0].isalnum() or word[0] == "_")),
-        float(word in "=+*/^<>%\\"),
-        float(word in "{}[]();`#"),
-        float(word == "?"),
-        float(word in "\"'"),
-        float(sum(ord(mark) > 127 for mark in word)),  # noqa: PLR2004 - the end of ASCII
-        float(lower in _WHICH),
-        float(lower in _WHO),
-        float(lower in _HOW),
-        float(lower in _TASK_VERBS),
-        float(lower in _CODE_WORDS),
-        float(lower in _YOU),
-    ]
-
-
-def _surface(texts: Sequence[str], counts: NDArray[np.float32], indptr: NDArray[np.int64]) -> NDArray[np.float32]:
-    chars = np.fromiter(map(len, texts), np.float32, len(texts))
-    lines = np.fromiter((text.count("\n") for text in texts), np.float32, len(texts))
-    options = np.zeros(len(texts), np.float32)
-    for row in np.flatnonzero(lines).tolist():
-        options[row] = len(set(_OPTION.findall(texts[row])))
-    words = np.diff(indptr).astype(np.float32)
-    per_char, per_word = 1 / np.maximum(chars, 1), 1 / np.maximum(words, 1)
-    column = counts.T
-    return np.stack(
-        [
-            np.log1p(chars),
-            np.log1p(words),
-            column[_LETTERS] / np.maximum(column[_ALPHA], 1),
-            np.log1p(lines),
-            np.sqrt(column[_DIGITS] * per_char),
-            np.log1p(column[_NUMBERS]),
-            np.sqrt(column[_UPPER] * per_char),
-            np.sqrt(column[_PUNCT] * per_word),
-            np.log1p(column[_MATH]),
-            np.log1p(column[_CODE_MARKS]),
-            np.log1p(column[_IS_CODE]),
-            np.log1p(options),
-            *(np.minimum(column[mark], 1) for mark in (_QUESTION, _IS_WHICH, _IS_WHO, _IS_HOW, _IS_VERB, _QUOTES)),
-            np.log1p(column[_NON_ASCII]),
-            np.minimum(column[_IS_YOU], 1),
-        ],
-        axis=1,
-    )

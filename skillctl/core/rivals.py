@@ -8,7 +8,7 @@ import numpy as np
 
 from skillctl.core.baselines import predict_cluster_mean, predict_neighbours, predict_ridge
 from skillctl.core.features import WordEmbedder, WordTable
-from skillctl.core.skill_index import DIRECTION_SCALE, find_direction
+from skillctl.core.space import fit_space, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +63,9 @@ def split_folds(board: Board, seed: int) -> list[Fold]:
 
 def as_training(board: Board) -> Training:
     """Return the board's own outcomes to learn from."""
-    return Training(board.modes, board.texts, np.where(board.is_known, board.success, np.nan), board.cost, board.expected)
+    return Training(
+        board.modes, board.texts, np.where(board.is_known, board.success, np.nan), board.cost, board.expected
+    )
 
 
 def predict_rivals(
@@ -78,12 +80,12 @@ def predict_rivals(
         embedder: Gives the features of texts, the same that the handbook's orchestrator sees.
         seed: Of the clusters.
     """
-    # Word vectors share a common part, which hides how texts differ: the mean over the training texts is taken off.
     table = WordTable(embedder)
-    centre = table.read(training.texts).semantic.mean(axis=0)
+    known = table.read(training.texts)
+    space = fit_space(known.semantic, known.surface)
     features = [
-        find_direction(table.read(texts), centre).astype(np.float64) / DIRECTION_SCALE
-        for texts in (board.texts, training.texts)
+        project(space, read.semantic, read.surface).points.astype(np.float64)
+        for read in (table.read(board.texts), known)
     ]
     predicted = {name: board.root.copy() for name in LEARNED}
     for fold in folds:

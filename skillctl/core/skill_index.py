@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 from skillctl.core.features import TextFeatures, WordEmbedder, WordTable, split_words
 from skillctl.core.indicators import find_patterns, find_phrases
 from skillctl.core.lexicon import Lexicon, build_lexicon
+from skillctl.core.space import POINT_STEPS, Space, fit_space, project, to_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,44 +19,38 @@ if TYPE_CHECKING:
 
     from skillctl.model.handbook import Skill
 
-# Shares of the dense evidence; they sum to at most 1, so that a direction has at most length 1.
-SEMANTIC_SHARE = 0.65
-SURFACE_SHARE = 0.35
-# Description and indicators together count as much as so many examples.
-DESCRIPTION_EXAMPLES = 2.0
-# The centre of the skills is shrunk to the origin as if so many more skills had opposite vectors.
-CENTRE_SHRINKAGE = 3.0
-# Directions are stored as whole numbers: products of two vectors of length 4,000 sum to less than 2**24, so a
-# single-precision product is exact, whatever the size of the batch, the library or the number of threads.
-DIRECTION_SCALE = 4000.0
+    Floats = NDArray[np.float32]
 
-# Mean and spread of the surface features over nine public sets of queries (chat, exams, code, tools, puzzles).
-_SURFACE_MEAN = (5.98, 4.49, 4.63, 1.52, 0.11, 1.04, 0.17, 0.42, 0.69, 0.97,
-                 0.57, 0.48, 0.62, 0.38, 0.34, 0.21, 0.43, 0.37, 0.12, 0.55)  # fmt: skip
-_SURFACE_SD = (1.19, 1.18, 0.86, 1.41, 0.11, 1.17, 0.06, 0.15, 1.18, 1.32,
-               0.93, 0.88, 0.48, 0.49, 0.47, 0.41, 0.49, 0.48, 0.44, 0.50)  # fmt: skip
+# With fewer examples than this, description and indicators stand in for the missing ones.
+ENOUGH_EXAMPLES = 3
+# The squared distance between a text and its skill where no skill has two examples to measure it.
+DEFAULT_SPREAD = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class SkillIndex:
-    """Vectors, words and paths of K skills.
+    """Points, words and levels of K skills.
+
+    A level is a cut through the tree of skills: level 1 holds the skills directly below the mode, level l those l
+    steps below it, and in the place of missing ones the finest above.
 
     Attributes:
-        centre: Subtracted from every mean word vector, shape (dim,).
-        directions: Semantic and surface direction of each skill, whole numbers, shape (dim + 20, K).
+        space: In which texts are points.
+        vectors: Point of each skill, whole numbers as in `skillctl.core.space`, shape (d, K).
         lexicon: Words and phrases.
         patterns: Regular expressions, each with its skill 0..K-1.
-        path_skills: Each skill and its ancestors below the mode, numbered as in `SkillWeights`, shape (K, depth);
-            filled up with the skill itself.
-        path_shares: How a skill's weight falls on its path, rows sum to 1, shape (K, depth).
+        level_ptr: Level l has the skills ``level_skills[level_ptr[l]:level_ptr[l + 1]]``.
+        level_skills: Skills 0..K-1.
+        level_spread: Mean squared distance of a text to its nearest skill on each level.
     """
 
-    centre: NDArray[np.float32]
-    directions: NDArray[np.float32]
+    space: Space
+    vectors: Floats
     lexicon: Lexicon
     patterns: tuple[tuple[str, int], ...]
-    path_skills: NDArray[np.int32]
-    path_shares: NDArray[np.float64]
+    level_ptr: NDArray[np.int64]
+    level_skills: NDArray[np.int64]
+    level_spread: NDArray[np.float64]
 
 
 def build_skill_index(skills: Sequence[Skill], embedder: WordEmbedder) -> SkillIndex:
@@ -65,38 +59,42 @@ def build_skill_index(skills: Sequence[Skill], embedder: WordEmbedder) -> SkillI
     about = table.read([_describe(skill) for skill in skills])
     examples = table.read([text for skill in skills for text in skill.examples])
     owners = np.repeat(np.arange(len(skills)), [len(skill.examples) for skill in skills])
-    centre = _find_centre(_prototypes(about, examples, owners, np.zeros(embedder.dim, np.float32)))
-    semantic = _prototypes(about, examples, owners, centre)
-    surface = _to_unit(_sum_by(owners, standardise_surface(examples.surface), len(skills)))
-    path_skills, path_shares = _find_paths(skills)
+    space = fit_space(np.concatenate([about.semantic, examples.semantic]), examples.surface)
+    points = project(space, examples.semantic, examples.surface).points
+    sums, counts = _sum_points(space, about, points, owners)
+    levels = find_levels(skills)
     return SkillIndex(
-        centre=centre,
-        directions=join_evidence(semantic, surface).T.copy(),
+        space=space,
+        vectors=np.rint(sums / np.maximum(counts, 1)[:, None]).T.astype(np.float32),
         lexicon=build_lexicon(
             [[word for text in _texts(skill) for word in split_words(text.lower())] for skill in skills],
             find_phrases(skills),
         ),
         patterns=tuple(find_patterns(skills)),
-        path_skills=path_skills,
-        path_shares=path_shares,
+        level_ptr=np.cumsum([0, *map(len, levels)]).astype(np.int64),
+        level_skills=np.array([skill for level in levels for skill in level], np.int64),
+        level_spread=np.array([_find_spread(points, owners, sums, counts, level) for level in levels], np.float64),
     )
 
 
-def find_direction(features: TextFeatures, centre: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the direction of each text, to be multiplied with `SkillIndex.directions`."""
-    return join_evidence(_to_unit(features.semantic - centre), standardise_surface(features.surface))
-
-
-def join_evidence(semantic: NDArray[np.float32], surface: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return unit vectors of both kinds side by side, scaled by their shares to whole numbers."""
-    joined = np.concatenate([semantic * math.sqrt(SEMANTIC_SHARE), surface * math.sqrt(SURFACE_SHARE)], axis=1)
-    return np.rint(joined * DIRECTION_SCALE)
-
-
-def standardise_surface(surface: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return surface features as unit vectors, each feature relative to its mean and spread over public queries."""
-    spread = (surface - np.array(_SURFACE_MEAN, np.float32)) / np.array(_SURFACE_SD, np.float32)
-    return _to_unit(np.clip(spread, np.float32(-3), np.float32(3)))
+def find_levels(skills: Sequence[Skill]) -> list[list[int]]:
+    """Return the cuts through the tree of skills, coarse to fine, as places in ``skills``."""
+    parents = {skill.id: skill.parent for skill in skills}
+    has_children = set(parents.values())
+    depths = []
+    for skill in skills:
+        depth, above = 1, skill.parent
+        while above is not None:
+            depth, above = depth + 1, parents[above]
+        depths.append(depth)
+    return [
+        [
+            place
+            for place, skill in enumerate(skills)
+            if depths[place] == level or (depths[place] < level and skill.id not in has_children)
+        ]
+        for level in range(1, max(depths, default=0) + 1)
+    ]
 
 
 def _describe(skill: Skill) -> str:
@@ -108,44 +106,41 @@ def _texts(skill: Skill) -> list[str]:
     return [_describe(skill), *skill.examples]
 
 
-def _to_unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    norm = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    unit: NDArray[np.float32] = vectors / np.maximum(norm, np.float32(1e-9))
-    return unit
+def _sum_points(
+    space: Space, about: TextFeatures, points: Floats, owners: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each skill's summed example points, completed by its description, and how many they stand for."""
+    # A description has no surface of its own: it is prose, whatever the queries look like.
+    neutral = np.broadcast_to(space.surface_mean, about.surface.shape)
+    described = project(space, about.semantic, neutral).points.astype(np.float64)
+    counts = np.bincount(owners, minlength=len(described)).astype(np.float64)
+    missing = np.maximum(ENOUGH_EXAMPLES - counts, 0)
+    sums = described * missing[:, None]
+    np.add.at(sums, owners, points)
+    return sums, counts + missing
 
 
-def _sum_by(owners: NDArray[np.int64], vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    sums = np.zeros((count, vectors.shape[1]), np.float32)
-    np.add.at(sums, owners, vectors)
-    return sums
+def _find_spread(
+    points: Floats,
+    owners: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    level: Sequence[int],
+) -> float:
+    """Return the mean squared distance of the examples to their nearest skill, each left out of its own."""
+    place = np.full(len(sums), -1)
+    place[level] = np.arange(len(level))
+    inside = (place[owners] >= 0) & (counts[owners] > 1)
+    if not inside.any():
+        return DEFAULT_SPREAD
+    own, mine = points[inside].astype(np.float64), owners[inside]
+    centres = sums[level] / np.maximum(counts[level], 1)[:, None]
+    distance = (own**2).sum(axis=1)[:, None] - 2 * own @ centres.T + (centres**2).sum(axis=1)
+    left = (sums[mine] - own) / (counts[mine] - 1)[:, None]
+    distance[np.arange(len(own)), place[mine]] = ((own - left) ** 2).sum(axis=1)
+    return float(distance.min(axis=1).mean()) / float(POINT_STEPS) ** 2 or DEFAULT_SPREAD
 
 
-def _prototypes(
-    about: TextFeatures, examples: TextFeatures, owners: NDArray[np.int64], centre: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    described = _to_unit(about.semantic - centre) * np.float32(DESCRIPTION_EXAMPLES)
-    return _to_unit(described + _sum_by(owners, _to_unit(examples.semantic - centre), len(described)))
-
-
-def _find_centre(prototypes: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the common part of the prototypes, at the length of a text's mean vector."""
-    centre: NDArray[np.float32] = prototypes.sum(axis=0) / np.float32(len(prototypes) + CENTRE_SHRINKAGE)
-    return centre
-
-
-def _find_paths(skills: Sequence[Skill]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    number = {skill.id: place + 1 for place, skill in enumerate(skills)}
-    parent = {skill.id: skill.parent for skill in skills}
-    paths = []
-    for skill in skills:
-        path, above = [number[skill.id]], skill.parent
-        while above is not None:
-            path.append(number[above])
-            above = parent[above]
-        paths.append(path)
-    depth = max(map(len, paths), default=1)
-    path_skills = np.array([path + path[:1] * (depth - len(path)) for path in paths], np.int32).reshape(-1, depth)
-    # Every granularity gets the same share of a skill's weight: averaging over them is steadier than any one alone.
-    lengths = np.array([len(path) for path in paths])[:, None]
-    path_shares = np.where(np.arange(depth) < lengths, 1 / lengths, 0.0) if paths else np.empty((0, depth))
-    return path_skills, path_shares
+def find_semantic_directions(index: SkillIndex) -> Floats:
+    """Return the unit semantic direction of each skill along the axes, shape (p, K)."""
+    return to_unit(index.vectors[: index.space.axes.shape[1]].T).T

@@ -1,8 +1,8 @@
-"""From similarities to weights: softmax over the nearest skills, spread over granularities, exact sums."""
+"""From closeness to weights: softmax over the nearest skills of each granularity, exact sums."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,42 +19,49 @@ MIN_WEIGHT = 0.02
 _UNITS = 10**WEIGHT_DIGITS
 
 
-def weigh_skills(
-    similarity: NDArray[np.float64],
-    path_skills: NDArray[np.int32],
-    path_shares: NDArray[np.float64],
-    *,
-    temperature: float,
-    top_k: int,
-    min_similarity: float,
-) -> SkillWeights:
-    """Return softmax(similarity / temperature) over each text's ``top_k`` nearest skills, spread along their paths.
+class Level(NamedTuple):
+    """One granularity: the skills that compete on it, 0..K-1, and the temperature of their softmax."""
 
-    A text whose largest similarity is below ``min_similarity`` has weight 1 on the mode's root, skill 0.
+    skills: NDArray[np.int64]
+    temperature: float
+
+
+def weigh_skills(
+    closeness: NDArray[np.float64], lost: NDArray[np.bool_], levels: Sequence[Level], *, top_k: int
+) -> SkillWeights:
+    """Return on each level softmax(closeness / temperature) over the ``top_k`` closest skills, in equal shares.
+
+    Averaging over granularities is steadier than any one of them.
 
     Args:
-        similarity: Of n texts with K skills, shape (n, K).
-        path_skills: Each skill with its ancestors, shape (K, depth), numbered from 1.
-        path_shares: How a skill's weight falls on its path, shape (K, depth).
-        temperature: Of the softmax.
-        top_k: How many skills take part.
-        min_similarity: Below it the text resembles no skill.
+        closeness: Of n texts to K skills, shape (n, K); the larger the closer.
+        lost: Which texts resemble no skill, shape (n,): they have weight 1 on the mode's root, skill 0.
+        levels: At least one, unless K is 0.
+        top_k: How many skills of a level take part.
     """
-    count, skills = similarity.shape
-    if not skills:
+    count = len(closeness)
+    if not levels:
         return root_weights(count)
-    near, values = _find_nearest(similarity, min(top_k, skills))
-    lost = values.max(axis=1) < min_similarity
+    numbers, weights = [], []
+    for level in levels:
+        near, soft = _weigh_level(closeness[:, level.skills], level.temperature, top_k)
+        numbers.append(level.skills[near] + 1)
+        weights.append(soft / len(levels))
+    skills, shares = np.concatenate(numbers, axis=1).astype(np.int32), np.concatenate(weights, axis=1)
+    skills[lost], shares[lost] = 0, 0.0
+    shares[lost, 0] = 1.0
+    rows = np.repeat(np.arange(count), skills.shape[1])
+    return round_weights(rows, skills.ravel(), shares.ravel(), count)
+
+
+def _weigh_level(
+    closeness: NDArray[np.float64], temperature: float, top_k: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    near, values = _find_nearest(closeness, min(top_k, closeness.shape[1]))
     soft = np.exp((values - values.max(axis=1, keepdims=True)) / temperature)
     soft /= soft.sum(axis=1, keepdims=True)
     soft[(soft < MIN_WEIGHT) & (soft < soft.max(axis=1, keepdims=True))] = 0.0
-    soft /= soft.sum(axis=1, keepdims=True)
-    weights = soft[:, :, None] * path_shares[near]
-    numbers = path_skills[near]
-    weights[lost], numbers[lost] = 0.0, 0
-    weights[lost, 0, 0] = 1.0
-    rows = np.repeat(np.arange(count), weights[0].size)
-    return round_weights(rows, numbers.ravel(), weights.ravel(), count)
+    return near, soft / soft.sum(axis=1, keepdims=True)
 
 
 def root_weights(count: int) -> SkillWeights:

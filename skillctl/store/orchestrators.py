@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from skillctl.core.embedded import EmbeddedOrchestrator
 from skillctl.core.lexicon import Lexicon
 from skillctl.core.skill_index import SkillIndex, build_skill_index
+from skillctl.core.space import Space
 from skillctl.store.array_cache import Arrays, pack_text, read_arrays, unpack_text, write_arrays
 from skillctl.store.word_vectors import WordVectors
 
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from skillctl.model.handbook import Handbook, ModeId, OrchestratorSettings, Skill
 
 _KIND = "skills"
-_FORMAT = "4"  # to be raised whenever the same texts give another index
+_FORMAT = "5"  # to be raised whenever the same texts give another index
 _LEXICON_ARRAYS = (
     "idf", "posting_ptr", "posting_skill", "posting_weight", "edges", "targets", "hit_ptr", "hit_skill", "hit_weight",
 )  # fmt: skip
-_INDEX_ARRAYS = ("centre", "directions", "path_skills", "path_shares")
+_SPACE_ARRAYS = ("centre", "axes", "surface_mean", "surface_scale")
+_INDEX_ARRAYS = ("vectors", "level_ptr", "level_skills", "level_spread")
 
 
 def open_orchestrator(handbook: Handbook, mode: ModeId) -> Orchestrator:
@@ -70,11 +72,13 @@ def _to_arrays(index: SkillIndex) -> Arrays:
         "depth": index.lexicon.depth,
         "skills": index.lexicon.skills,
         "patterns": index.patterns,
+        "semantic_scale": index.space.semantic_scale,
     }
     return {
         "words": pack_text("\n".join(words)),
         "numbers": pack_text(json.dumps(numbers)),
         **{name: getattr(index.lexicon, name) for name in _LEXICON_ARRAYS},
+        **{name: getattr(index.space, name) for name in _SPACE_ARRAYS},
         **{name: getattr(index, name) for name in _INDEX_ARRAYS},
     }
 
@@ -89,7 +93,12 @@ def _from_arrays(arrays: Arrays) -> SkillIndex:
         skills=numbers["skills"],
         **{name: cast("np.ndarray", arrays[name]) for name in _LEXICON_ARRAYS},
     )
+    space = Space(
+        semantic_scale=numbers["semantic_scale"],
+        **{name: cast("np.ndarray", arrays[name]) for name in _SPACE_ARRAYS},
+    )
     return SkillIndex(
+        space=space,
         lexicon=lexicon,
         patterns=tuple((pattern, skill) for pattern, skill in numbers["patterns"]),
         **{name: cast("np.ndarray", arrays[name]) for name in _INDEX_ARRAYS},

@@ -6,7 +6,7 @@ import json
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,11 +26,6 @@ _HEADER_BYTES = 8  # a safetensors file starts with the length of its JSON heade
 _HINT = "install wordllama 0.4 or newer again: `pip install --force-reinstall wordllama`"
 
 
-class _Words(NamedTuple):
-    sums: NDArray[np.float32]
-    tokens: NDArray[np.float32]
-
-
 class WordVectors:
     """Sums of token vectors per word.
 
@@ -48,8 +43,8 @@ class WordVectors:
         self._matrix = _map_tensor(self._folder / _WEIGHTS)
         self.dim = self._matrix.shape[1]
 
-    def embed_words(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return for each word the sum of its token vectors and the number of its tokens.
+    def embed_words(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return for each word the sum of its token vectors, shape (n, dim).
 
         A punctuation mark that is a token of its own counts as that token, without the mark of a word's start
         that the tokenizer puts before every text: in running text it follows a word.
@@ -63,7 +58,7 @@ class WordVectors:
         if flat.size:
             vectors = self._matrix[np.minimum(flat, len(self._matrix) - 1)].astype(np.float32)
             sums[filled] = np.add.reduceat(vectors, starts[filled], axis=0)
-        return _Words(sums, counts.astype(np.float32))
+        return sums
 
     def _tokenize(self, words: Sequence[str]) -> list[list[int]]:
         encoded = self._tokenizer.encode_batch(list(words), add_special_tokens=False)

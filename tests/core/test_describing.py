@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from skillctl.core.describing import describe_group, join_words
-from skillctl.core.features import SURFACE_NAMES
 from skillctl.core.naming import TellingTerm
+from skillctl.core.surface import SURFACE_NAMES
 
 
 def _surface(**columns: list[float]) -> np.ndarray:
@@ -21,7 +21,7 @@ MEMBERS = np.array([0, 1])
 
 
 def test_the_description_names_what_differs_and_the_telling_terms() -> None:
-    surface = _surface(options=[2, 2, 0, 0, 0, 0], code_marks=[3, 3, 0, 0, 0, 0], question_mark=[1, 1, 1, 1, 1, 1])
+    surface = _surface(options=[2, 2, 0, 0, 0, 0], code=[3, 3, 0, 0, 0, 0], question_mark=[1, 1, 1, 1, 1, 1])
     terms = [TellingTerm("what", 5, 1), TellingTerm("loop", 4, 1), TellingTerm("list", 3, 1)]
     assert describe_group(surface, MEMBERS, terms) == "Multiple-choice questions with code about loop and list."
 

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from routing_handbooks import SKILLS
 
-from skillctl.core.embedded import EmbeddedOrchestrator
-from skillctl.core.skill_index import DIRECTION_SCALE, build_skill_index
+from skillctl.core.embedded import HIT_WEIGHT, EmbeddedOrchestrator
+from skillctl.core.features import WordTable
+from skillctl.core.skill_index import build_skill_index, find_levels
+from skillctl.core.space import project
 from skillctl.model.handbook import Indicator, OrchestratorSettings, Skill, SkillId
 from skillctl.store.word_vectors import WordVectors
 
@@ -52,12 +54,12 @@ def test_a_state_needs_the_skill_that_it_resembles(text: str, skill: int) -> Non
 
 
 def test_a_fine_skill_is_told_from_the_coarser_one() -> None:
-    similarity = orchestrator().find_similarity(["How large is a triangle with two sides of 5 cm?"])[0]
-    assert similarity.argmax() == GEOMETRY - 1
+    closeness, _ = orchestrator().find_closeness(["How large is a triangle with two sides of 5 cm?"])
+    assert closeness[0].argmax() == GEOMETRY - 1
 
 
 def test_a_fine_skill_gives_a_share_to_the_coarser_one_above() -> None:
-    (row,) = rows(orchestrator(settings=OrchestratorSettings(top_k=1)).weigh(["the area of a triangle"]))
+    (row,) = rows(orchestrator(settings=OrchestratorSettings(top_k=1)).weigh(["What is the area of a triangle?"]))
     assert row == {MATH: 0.5, GEOMETRY: 0.5}
 
 
@@ -72,10 +74,11 @@ def test_a_row_depends_on_its_text_alone(texts: list[str]) -> None:
 
 def test_the_size_of_the_batch_changes_nothing() -> None:
     texts = [f"Write {n} poems about the number {n * n}" if n % 3 else f"{n} + {n} = ?" for n in range(3000)]
-    whole = orchestrator().find_similarity(texts)
+    whole = orchestrator().find_closeness(texts)
     one = orchestrator()
-    parts = [one.find_similarity(texts[start : start + 7]) for start in range(0, 3000, 7)]
-    assert whole.tobytes() == np.concatenate(parts).tobytes()
+    parts = [one.find_closeness(texts[start : start + 7]) for start in range(0, 3000, 7)]
+    for together, separate in zip(whole, zip(*parts, strict=True), strict=True):
+        assert together.tobytes() == np.concatenate(separate).tobytes()
 
 
 def test_long_texts_are_weighed_in_smaller_batches() -> None:
@@ -86,11 +89,20 @@ def test_long_texts_are_weighed_in_smaller_batches() -> None:
     assert rows(weights)[-1] == rows(made.weigh(["a poem"]))[0]
 
 
-def test_directions_are_whole_numbers_whose_products_are_exact_in_single_precision() -> None:
-    length = np.sqrt((INDEX.directions.astype(float) ** 2).sum(axis=0))
-    assert (np.rint(INDEX.directions) == INDEX.directions).all()
-    assert (length < 2**12).all()
-    assert DIRECTION_SCALE < 2**12
+def test_points_are_whole_numbers_whose_products_are_exact_in_single_precision() -> None:
+    texts = [*(text for skill in SKILLS for text in skill.examples), "", "?" * 999, "1 + 2 = 3 " * 99, "日本"]
+    features = WordTable(VECTORS).read(texts)
+    points = project(INDEX.space, features.semantic, features.surface).points
+    for vectors in (points, INDEX.vectors.T, INDEX.space.axes.T):
+        assert (np.rint(vectors) == vectors).all()
+        assert (np.sqrt((vectors.astype(float) ** 2).sum(axis=1)) < 2**12).all()
+
+
+def test_a_level_is_a_cut_through_the_tree_of_skills() -> None:
+    tree = [Skill(SkillId(name), name, parent=SkillId(above) if above else None) for name, above in
+            [("a", ""), ("a.b", "a"), ("a.b.c", "a.b"), ("d", "")]]  # fmt: skip
+    assert find_levels(tree) == [[0, 3], [1, 3], [2, 3]]
+    assert find_levels([]) == []
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "qwerty uiop", "…"])
@@ -119,8 +131,8 @@ def test_a_regular_expression_counts_as_a_hit_and_a_faulty_one_as_none() -> None
     text = ["Where is ticket ABC-123 kept?"]
     found = replace(plain, indicators=(Indicator(r"\b[A-Z]{3}-\d+", is_regex=True),))
     broken = replace(plain, indicators=(Indicator(r"(((", is_regex=True), Indicator(r"(a+)+$", is_regex=True)))
-    base, hit, fault = (orchestrator(skill).find_similarity(text)[0, 0] for skill in (plain, found, broken))
-    assert hit - base == pytest.approx(0.4 * (1 - np.exp(-1)))
+    base, hit, fault = (orchestrator(skill).find_closeness(text)[0][0, 0] for skill in (plain, found, broken))
+    assert hit - base == pytest.approx(HIT_WEIGHT * (1 - np.exp(-1)))
     assert fault == base
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillctl.core.features import MAX_CHARS, SURFACE_NAMES, VECTOR_STEPS, WordTable, cut_text, split_words, sum_rows
+from skillctl.core.features import MAX_CHARS, VECTOR_STEPS, WordTable, cut_text, split_words, sum_rows
+from skillctl.core.surface import SURFACE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,13 +26,13 @@ class LetterEmbedder:
     def __init__(self) -> None:
         self.seen: list[str] = []
 
-    def embed_words(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def embed_words(self, words: Sequence[str]) -> NDArray[np.float32]:
         self.seen.extend(words)
         sums = np.zeros((len(words), self.dim), np.float32)
         for row, word in enumerate(words):
             for letter in word:
                 sums[row, ord(letter) % self.dim] += 0.25
-        return sums, np.array([len(word) for word in words], np.float32)
+        return sums
 
 
 def surface(text: str) -> dict[str, float]:
@@ -49,9 +50,9 @@ def test_an_endless_word_falls_into_pieces() -> None:
     assert max(map(len, split_words("a" * 1000))) == 40
 
 
-def test_a_text_vector_is_the_mean_over_its_tokens() -> None:
+def test_a_text_vector_is_the_sum_of_its_words() -> None:
     features = WordTable(LetterEmbedder()).read(["abc d", ""])
-    assert features.semantic[0] == pytest.approx(np.full(4, 0.25 / 4))
+    assert features.semantic[0] == pytest.approx(np.full(4, 0.25))
     assert features.semantic[1].tolist() == [0, 0, 0, 0]
 
 
@@ -106,12 +107,18 @@ def test_a_long_text_is_cut_to_its_head_and_tail() -> None:
 
 def test_the_surface_tells_kinds_of_text_apart() -> None:
     choice = surface("Which one?\nA. red\nB. green\nC. blue\nD. grey")
-    assert choice["options"] == pytest.approx(np.log1p(4))
-    assert (choice["which"], choice["question_mark"], choice["code_words"]) == (1, 1, 0)
+    assert (choice["options"], choice["question_start"], choice["code"]) == (1, 1, 0)
+    assert surface("Is it far?")["question_mark"] == 1
     code = surface("def f(x):\n    return x[0] + 1")
-    assert code["code_words"] > 1
-    assert code["code_marks"] > 1
-    assert code["which"] == 0
-    assert surface("Compute 12 * 34 = ?")["numbers"] == pytest.approx(np.log1p(2))
-    assert surface("Schreibe über Käse")["non_ascii"] > 0
+    assert code["code"] > 0.5
+    assert code["lower_start"] > 0
+    assert code["question_start"] == 0
+    assert surface("Compute 12 * 34 = ?")["numbers"] == 0.5
+    assert surface("Compute 12 * 34 = ?")["imperative"] == 1
+    assert surface(r"Let $x^2 = \frac{1}{2}$")["formulae"] == 1.5
     assert set(surface("").values()) == {0.0}
+
+
+def test_no_text_however_long_leaves_the_range_of_the_surface() -> None:
+    odd = ["1" * 5000, "?" * 5000, "\n" * 5000, "A B C D E F G H I J " * 500, "{^}" * 3000]
+    assert all(0 <= value <= 4 for text in odd for value in surface(text).values())

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillctl.core.skill_weights import join_weights, root_weights, round_weights, weigh_skills
+from skillctl.core.skill_weights import Level, join_weights, root_weights, round_weights, weigh_skills
 
 if TYPE_CHECKING:
     from skillctl.core.orchestration import SkillWeights
-
-FLAT = np.arange(1, 5, dtype=np.int32)[:, None], np.ones((4, 1))
 
 
 def rows(weights: SkillWeights) -> list[dict[int, float]]:
@@ -20,9 +18,10 @@ def rows(weights: SkillWeights) -> list[dict[int, float]]:
     return [dict(zip(weights.skills[a:b].tolist(), weights.weights[a:b].tolist(), strict=True)) for a, b in parts]
 
 
-def weigh(similarity: list[list[float]], **settings: float) -> list[dict[int, float]]:
-    chosen = {"temperature": 0.1, "top_k": 8, "min_similarity": 0.0, **settings}
-    return rows(weigh_skills(np.array(similarity), *FLAT, **chosen))  # type: ignore[arg-type]
+def weigh(closeness: list[list[float]], *, temperature: float = 0.1, top_k: int = 8) -> list[dict[int, float]]:
+    values = np.array(closeness)
+    level = Level(np.arange(values.shape[1]), temperature)
+    return rows(weigh_skills(values, np.zeros(len(values), bool), [level], top_k=top_k))
 
 
 def test_weights_are_the_softmax_of_similarities() -> None:
@@ -37,7 +36,9 @@ def test_only_the_nearest_skills_take_part_and_ties_go_to_the_lower() -> None:
 
 
 def test_a_state_that_resembles_no_skill_has_the_root_alone() -> None:
-    assert weigh([[0.1, 0.2, 0.1, 0.0], [0.5, 0, 0, 0]], min_similarity=0.3, temperature=0.01) == [{0: 1.0}, {1: 1.0}]
+    level = Level(np.arange(2), 0.01)
+    weights = weigh_skills(np.array([[0.1, 0.2], [0.5, 0.0]]), np.array([True, False]), [level], top_k=8)
+    assert rows(weights) == [{0: 1.0}, {1: 1.0}]
 
 
 def test_a_weight_below_two_hundredths_goes_to_the_others() -> None:
@@ -45,11 +46,10 @@ def test_a_weight_below_two_hundredths_goes_to_the_others() -> None:
     assert row == {1: 0.5, 2: 0.5}
 
 
-def test_a_share_of_each_weight_goes_up_its_path() -> None:
-    paths = np.array([[1, 1], [2, 1]], np.int32)
-    shares = np.array([[1.0, 0.0], [0.6, 0.4]])
-    weights = weigh_skills(np.array([[0.0, 9.0]]), paths, shares, temperature=0.1, top_k=8, min_similarity=0.0)
-    assert rows(weights) == [{1: 0.4, 2: 0.6}]
+def test_every_level_has_the_same_share_and_its_own_temperature() -> None:
+    coarse, fine = Level(np.array([0]), 0.1), Level(np.array([1, 2]), 1e-3)
+    weights = weigh_skills(np.array([[9.0, 0.0, 0.1]]), np.zeros(1, bool), [coarse, fine], top_k=8)
+    assert rows(weights) == [{1: 0.5, 3: 0.5}]
 
 
 @given(
@@ -60,15 +60,14 @@ def test_a_share_of_each_weight_goes_up_its_path() -> None:
 def test_weights_are_positive_multiples_of_a_ten_thousandth_that_sum_to_one(
     similarity: list[list[float]], temperature: float, top_k: int
 ) -> None:
-    weights = weigh_skills(np.array(similarity), *FLAT, temperature=temperature, top_k=top_k, min_similarity=-0.5)
+    values, levels = np.array(similarity), [Level(np.arange(4), temperature), Level(np.arange(2), temperature)]
+    weights = weigh_skills(values, np.zeros(len(values), bool), levels, top_k=top_k)
     units = weights.weights * 10_000
     assert units == pytest.approx(np.rint(units), abs=1e-9)
     assert (units > 0).all()
     assert np.add.reduceat(np.rint(units), weights.indptr[:-1]).tolist() == [10_000] * len(similarity)
-    assert rows(weights) == [
-        rows(weigh_skills(np.array([row]), *FLAT, temperature=temperature, top_k=top_k, min_similarity=-0.5))[0]
-        for row in similarity
-    ]
+    alone = [weigh_skills(row[None], np.zeros(1, bool), levels, top_k=top_k) for row in values]
+    assert rows(weights) == [rows(weight)[0] for weight in alone]
 
 
 def test_what_rounding_leaves_goes_to_the_largest_weight() -> None:
@@ -96,8 +95,5 @@ def test_batches_join_row_by_row() -> None:
 
 
 def test_without_skills_everything_is_the_root() -> None:
-    empty = np.empty((2, 0))
-    weights = weigh_skills(
-        empty, np.empty((0, 1), np.int32), np.empty((0, 1)), temperature=1, top_k=8, min_similarity=0
-    )
+    weights = weigh_skills(np.empty((2, 0)), np.zeros(2, bool), [], top_k=8)
     assert rows(weights) == [{0: 1.0}, {0: 1.0}]
