@@ -41,20 +41,22 @@ _SLOT = re.compile(r"\{(query|observations)\}")
 def choose_playbook(handbook: Handbook, agent: Agent, decision: Decision) -> Playbook:
     """Return the playbook of a step: the agent's own, that of the heaviest skill or its nearest ancestor, the mode's.
 
+    A skill's playbook that needs tools which the agent does not have is passed over.
+
     Raises:
         KeyError: If a playbook is named that the handbook does not have.
     """
     mode = next(mode for mode in handbook.modes.values() if mode.id == decision.mode)
-    name = agent.playbook or _find_skill_playbook(handbook, decision) or mode.playbook
+    name = agent.playbook or _find_skill_playbook(handbook, agent, decision) or mode.playbook
     return handbook.playbooks[name] if name else BUILT_IN[mode.action.kind if mode.action else "answer"]
 
 
-def _find_skill_playbook(handbook: Handbook, decision: Decision) -> PlaybookId | None:
+def _find_skill_playbook(handbook: Handbook, agent: Agent, decision: Decision) -> PlaybookId | None:
     skills = {str(skill.id): skill for skills in handbook.skills.values() for skill in skills}
     for name, _ in sorted(decision.skills.items(), key=lambda item: (-item[1], item[0])):
         skill = skills.get(name)
         while skill is not None:
-            if skill.playbook is not None:
+            if skill.playbook is not None and set(handbook.playbooks[skill.playbook].tools) <= set(agent.tools):
                 return skill.playbook
             skill = skills.get(skill.parent) if skill.parent else None
     return None

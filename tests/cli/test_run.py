@@ -288,6 +288,20 @@ def test_killed_at_any_point_and_restarted_no_query_is_lost_and_none_paid_twice(
     assert 2 <= len(before) < 12
 
 
+def test_where_code_cannot_be_contained_nothing_runs_unless_the_user_says_so(
+    tmp_path: Path, go: Go, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillctl.cli.run_batch.find_uncontained", lambda: ("network",))
+    refused = go("--mode code --agent good --limit 1")
+    assert refused.exit_code == 3
+    assert "cannot contain code that models write: no limit of network" in refused.stderr
+    assert go("--mode answer --limit 1").exit_code == 0  # no code, no sandbox
+    allowed = go("--mode code --agent good --limit 1 --unsafe-sandbox")
+    assert allowed.exit_code == 0
+    assert "warning: code that models write is run without a limit of network" in allowed.stderr
+    assert _traces(tmp_path / "t.jsonl")[-1]["success"] is True
+
+
 def test_the_conversations_of_a_log_are_checked(book: Path, tmp_path: Path, run: Run, go: Go) -> None:
     go("--path search,answer --agent library --agent good")
     log = tmp_path / "t.jsonl"

@@ -52,6 +52,14 @@ def test_the_heaviest_skill_or_its_nearest_ancestor_says_how(skills: dict[str, f
     assert choose_playbook(HANDBOOK, AGENT, Decision("code", "a", skills)).id == expected
 
 
+def test_a_playbook_whose_tools_the_agent_lacks_is_passed_over() -> None:
+    fine = replace(BOOKS[PlaybookId("fine")], tools=("python",))
+    book = replace(HANDBOOK, playbooks={**BOOKS, fine.id: fine})
+    decision = Decision("code", "a", {"code.math.sums": 1.0})
+    assert choose_playbook(book, AGENT, decision).id == "coarse"
+    assert choose_playbook(book, replace(AGENT, tools=("python",)), decision).id == "fine"
+
+
 def test_an_agent_with_a_playbook_of_its_own_follows_that() -> None:
     agent = replace(AGENT, playbook=PlaybookId("mine"))
     assert choose_playbook(HANDBOOK, agent, Decision("code", "a", {"code.math.sums": 1.0})).id == "mine"
