@@ -61,6 +61,7 @@ def _build_options(given: dict[str, Any], path: tuple[str, ...], fixed: tuple[tu
         path=path,
         fixed=fixed,
         policy="handbook",
+        mode_chooser=None,
         cost_weight=None,
         max_turns=len(path),
         max_query_cost=None,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How modes and agents are chosen.",
 )
+@click.option("--mode-chooser", metavar="AGENT", help="Agent, a language model, that names the mode of each turn.")
 @click.option("--lambda", "cost_weight", type=click.FloatRange(min=0), help="Success that a US dollar is worth.")
 @click.option("--limit", type=click.IntRange(min=0), help="Only the first N queries.")
 @click.option("--max-turns", type=click.IntRange(min=1), default=6, show_default=True, help="Turns of a conversation.")

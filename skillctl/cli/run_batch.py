@@ -27,6 +27,7 @@ from skillctl.llm.agents import AgentCompleter
 from skillctl.llm.conversing import CommandChecker, Conversations, DryActor, Job
 from skillctl.llm.judging import CommandJudge, Judge, RuleJudge
 from skillctl.llm.limiting import BudgetCompleter, LaneCompleter
+from skillctl.llm.mode_choice import ModelModeChooser
 from skillctl.llm.programs import ProgramRunner
 from skillctl.llm.reply_cache import CachingCompleter, ReplyCache
 from skillctl.llm.retrying import RetryingCompleter
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillctl.core.exploring import ExploreQuery
-    from skillctl.core.loop import Actor
+    from skillctl.core.loop import Actor, Chooser
     from skillctl.core.routing import Policy
     from skillctl.model.handbook import Handbook, Price
     from skillctl.model.problem import Problem
@@ -63,6 +64,7 @@ class RunOptions:
     path: tuple[str, ...]
     fixed: tuple[tuple[str, str], ...]
     policy: str
+    mode_chooser: str | None
     cost_weight: float | None
     limit: int | None
     max_turns: int
@@ -88,7 +90,7 @@ class RunOptions:
 class _Setting(NamedTuple):
     handbook: Handbook
     modes: dict[str, ModeFacts]
-    chooser: RouterChooser
+    chooser: Chooser
     digest: str
 
 
@@ -122,6 +124,7 @@ def _load(options: RunOptions) -> _Setting:
     handbook = load_handbook(options.handbook)
     _refuse_unknown("agent", options.agents, handbook.agents, options)
     _refuse_unknown("mode", (*options.modes, *options.path), handbook.modes, options)
+    _refuse_unknown("agent", [options.mode_chooser] if options.mode_chooser else [], handbook.agents, options)
     _refuse_unknown("mode", [mode for mode, _ in options.fixed], handbook.modes, options)
     _refuse_unknown("agent", [agent for _, agent in options.fixed], handbook.agents, options)
     modes = read_modes(handbook, options.path or options.modes)
@@ -167,6 +170,7 @@ def _digest(options: RunOptions) -> str:
         list(options.path),
         sorted(options.fixed),
         options.policy,
+        options.mode_chooser,
         options.cost_weight,
         options.max_turns,
         options.max_query_cost,
@@ -248,6 +252,7 @@ def _converse(
     judge: Judge = RuleJudge()
     if options.scoring_command:
         judge = CommandJudge(options.scoring_command, runner, timeout_s=options.timeout)
+    setting = setting._replace(chooser=_wrap_chooser(setting, completer, options))
     loop = _make_loop(setting, actor, runner, options)
     unroutable = 0
     try:
@@ -269,7 +274,7 @@ def _make_completer(setting: _Setting, runner: ProgramRunner, budget: Budget, op
     agents = AgentCompleter(runner)
     prices: dict[str, Price | None] = {}
     for agent in setting.handbook.agents.values():
-        is_used = not options.agents or agent.id in options.agents
+        is_used = not options.agents or agent.id in {*options.agents, options.mode_chooser}
         known = agents.models.price(agent.model) if is_used and agent.price is None and agent.model else agent.price
         prices[agent.id] = known
         if options.max_cost is not None and is_used and (agent.model or agent.command) and not is_priced(known):
@@ -278,6 +283,24 @@ def _make_completer(setting: _Setting, runner: ProgramRunner, budget: Budget, op
     retrying = RetryingCompleter(agents, retries=options.retries, seed=options.seed)
     limited = LaneCompleter(BudgetCompleter(retrying, budget, prices), options.agent_concurrency)
     return CachingCompleter(limited, ReplyCache(cache_root() / "replies", write_atomic))
+
+
+def _wrap_chooser(setting: _Setting, completer: CachingCompleter, options: RunOptions) -> Chooser:
+    """Return the chooser that asks a language model for modes, where the user names one."""
+    if options.mode_chooser is None or not isinstance(setting.chooser, RouterChooser):
+        return setting.chooser
+    agent = next(one for name, one in setting.handbook.agents.items() if name == options.mode_chooser)
+    if agent.model is None:
+        message = f"agent {agent.id!r} is no language model, and cannot name modes"
+        raise InputError(message, where=str(options.handbook), hint="name one with a `model`")
+    return ModelModeChooser(
+        setting.chooser,
+        setting.modes,
+        {mode.id: mode.description for mode in setting.handbook.modes.values()},
+        agent=agent,
+        completer=completer,
+        timeout_s=options.timeout,
+    )
 
 
 def _open_searchers(setting: _Setting, options: RunOptions) -> dict[str, Searcher]:

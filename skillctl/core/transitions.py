@@ -123,13 +123,21 @@ class RouterChooser:
         self._seed = seed
         self._lock = threading.Lock()  # orchestrators keep tables of words that grow
 
-    def choose(self, conversation: Conversation, turns_left: int) -> Decision | None:
-        """Return the best option, ``None`` when nobody is left; ties go to an answer, the lower cost, the lower ids."""
+    def choose(self, conversation: Conversation, turns_left: int, *, only: str | None = None) -> Decision | None:
+        """Return the best option, ``None`` when nobody is left; ties go to an answer, the lower cost, the lower ids.
+
+        Args:
+            conversation: So far.
+            turns_left: Before the turn limit.
+            only: The mode, where somebody else has chosen it.
+        """
         if self._path:
             place = conversation.own_turns
             modes = [self._modes[mode] for mode in self._path[place : place + 1]]
         else:
             modes = find_open_modes(conversation, self._modes, turns_left)
+        if only is not None:
+            modes = [mode for mode in modes if mode.id == only]
         options = self._find_options(conversation, modes)
         if not options:
             return None
