@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -100,17 +101,15 @@ class Router:
 
         The block's number fixes, together with the seed, the draws of ``thompson``.
         """
+        default = self._options.mode or self.table.default_mode
+        by_mode = _find_places([query.mode or default for query in queries])
+        has_skills = [query.skills is not None for query in queries]
         errors: dict[int, RowError] = {}
-        by_mode: dict[str, list[int]] = defaultdict(list)
-        for place, query in enumerate(queries):
-            mode = query.mode or self._options.mode or self.table.default_mode
-            if mode is None or mode not in self.table.modes:
-                errors[place] = _unknown_mode(mode, self.table)
-            else:
-                by_mode[mode].append(place)
+        for mode in by_mode.keys() - self.table.modes.keys():
+            errors |= dict.fromkeys(by_mode.pop(mode), _unknown_mode(mode, self.table))
         groups = []
-        for mode in sorted(by_mode):
-            places = sorted(by_mode[mode], key=lambda place: queries[place].skills is not None)
+        for mode in sorted(filter(None, by_mode)):
+            places = sorted(by_mode[mode], key=has_skills.__getitem__)
             group = self._route_group(self.table.modes[mode], places, [queries[place] for place in places], block)
             errors |= _find_unroutable(group)
             groups.append(group)
@@ -142,8 +141,16 @@ class Router:
             return np.full(len(queries), self._options.budget_weight)
         own = self._options.cost_weight
         default = self.table.cost_weight if own is None else own
-        chosen = (default if query.cost_weight is None else query.cost_weight for query in queries)
-        return np.fromiter(chosen, float, len(queries))
+        return np.array([default if query.cost_weight is None else query.cost_weight for query in queries], float)
+
+
+def _find_places(modes: Sequence[str | None]) -> dict[str | None, Sequence[int]]:
+    if len(set(modes)) == 1:  # as nearly always; the loop below would take longer than all else here
+        return {modes[0]: range(len(modes))}
+    places: dict[str | None, list[int]] = defaultdict(list)
+    for place, mode in enumerate(modes):
+        places[mode].append(place)
+    return {**places}
 
 
 def _unknown_mode(mode: str | None, table: RoutingTable) -> RowError:
@@ -158,9 +165,11 @@ def weigh_given(skills: Sequence[Mapping[str, float]], table: ModeTable) -> tupl
     A caller whose skills are all unknown gets the mode's root.
     """
     row = {skill: place for place, skill in enumerate(table.skills)}
-    numbers = np.array([row.get(name, -1) for weights in skills for name in weights], np.int32)
-    values = np.array([value for weights in skills for value in weights.values()], float)
-    rows = np.repeat(np.arange(len(skills)), [len(weights) for weights in skills])
+    lengths = np.fromiter(map(len, skills), np.int64, len(skills))
+    count = int(lengths.sum())
+    numbers = np.fromiter(map(row.get, chain.from_iterable(skills), repeat(-1)), np.int32, count)
+    values = np.fromiter(chain.from_iterable(weights.values() for weights in skills), float, count)
+    rows = np.repeat(np.arange(len(skills)), lengths)
     unknown: list[tuple[str, ...]] = [()] * len(skills)
     for place in set(rows[numbers < 0].tolist()):
         unknown[place] = tuple(name for name in skills[place] if name not in row)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skillctl.model.query import NO_NEEDS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,7 +33,7 @@ def find_gates(queries: Sequence[Query], agents: Sequence[AgentFacts], table: Mo
     rows: dict[tuple[object, ...], NDArray[np.int8]] = {}  # lines of one source mostly ask for the same
     place: dict[str, int] = {}
     for row, query in enumerate(queries):
-        if query.allow is None and not query.deny and not _asks(query.needs):
+        if query.allow is None and not query.deny and (query.needs is NO_NEEDS or not _asks(query.needs)):
             continue
         asked = (query.allow, query.deny, query.needs)
         if asked not in rows:
@@ -40,7 +42,7 @@ def find_gates(queries: Sequence[Query], agents: Sequence[AgentFacts], table: Mo
             rows[asked] = gates[row]
         gates[row] = rows[asked]
     declared = np.array([np.inf if a.context_tokens is None else a.context_tokens for a in agents], float)
-    tokens = np.fromiter((len(query.text) // CHARS_PER_TOKEN for query in queries), float, len(queries))
+    tokens = np.array([len(query.text) // CHARS_PER_TOKEN for query in queries], float)
     if tokens.max(initial=0) > declared.min(initial=np.inf):
         _close(gates, tokens[:, None] > declared, CONTEXT)
     return gates

@@ -141,20 +141,20 @@ def _rank(
     score: NDArray[np.float64], table: ModeTable, weights: SkillWeights
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     count, agents = score.shape
-    left = score.copy()
+    left = score.T.copy()  # agents are few: along the last axis, each step would pay for every state by itself
     places = np.arange(count)
     ranked = np.full((count, FALLBACKS + 1), -1, np.int64)
     tie = np.zeros(count, bool)
     for rank in range(min(FALLBACKS + 1, agents)):
-        best = left.max(axis=1)
-        equal = (left >= best[:, None] - TIE) & (left > -np.inf)
-        several = equal.sum(axis=1) > 1
+        best = left.max(axis=0)
+        equal = (left >= best - TIE) & (left > -np.inf)
+        several = np.count_nonzero(equal, axis=0) > 1
         if several.any():
             rows = np.flatnonzero(several)
-            equal[rows] = _break_ties(equal[rows], table, _take_rows(weights, rows))
-        chosen = equal.argmax(axis=1)
+            equal[:, rows] = _break_ties(equal[:, rows].T, table, _take_rows(weights, rows)).T
+        chosen = equal.argmax(axis=0)
         ranked[:, rank] = np.where(best > -np.inf, chosen, -1)
-        left[places, chosen] = -np.inf
+        left[chosen, places] = -np.inf
         if rank == 0:
             tie = several
     return ranked, tie

@@ -16,6 +16,9 @@ class Needs:
     context_tokens: int | None = None
 
 
+NO_NEEDS = Needs()
+
+
 class Query(NamedTuple):
     """One line of routing input; a tuple, as a million of them are made in a run.
 
@@ -39,6 +42,6 @@ class Query(NamedTuple):
     skills: Mapping[str, float] | None = None
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
-    needs: Needs = Needs()
+    needs: Needs = NO_NEEDS
     cost_weight: float | None = None
     failed: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,7 @@ from skillctl.core.gates import OPEN, REASONS
 from skillctl.core.routing import find_flip, find_interval, lower_after_failures, spread, spread_chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,18 +45,16 @@ def render_group(routed: Routed, *, explain: bool = False) -> list[str]:
     Lines are put together from columns of texts: numbers are written a column at a time, what belongs to an agent
     once. That takes a third of the time of writing each decision by itself.
     """
-    ranked = routed.choice.ranked
-    columns = _write_columns(routed, np.maximum(ranked[:, 0], 0))
-    agents = _write_agents(routed)
-    fallbacks = _write_fallbacks(routed)
-    mode = _dump(routed.table.mode)
+    if not routed.agents:
+        return [""] * len(routed.queries)
+    mode = f'"mode":{_dump(routed.table.mode)},"skills":'
     lines = [
-        f'{{"id":{identifier},"mode":{mode},"skills":{{{skills}}},{agents[best][0]},"score":{score},'
-        f'"expected_success":{success},"interval":[{low},{high}],{agents[best][1]},"fallbacks":{others}}}'
-        if best >= 0
+        f'{{"id":{identifier},{mode}{{{skills}}},{who},"score":{score},"expected_success":{success},'
+        f'"interval":[{low},{high}],{rest}}}'
+        if who
         else ""
-        for best, identifier, skills, score, success, low, high, others in zip(
-            ranked[:, 0].tolist(), _write_ids(routed), _write_skills(routed), *columns, fallbacks, strict=True
+        for identifier, skills, (who, rest), score, success, low, high in zip(
+            _write_ids(routed), _write_skills(routed), _write_agents(routed), *_write_columns(routed), strict=True
         )
     ]
     if not explain:
@@ -160,11 +159,12 @@ def _write_numbers(values: NDArray[np.float64]) -> list[str]:
     """Return each number as JSON; orjson writes an array at once."""
     if not len(values):
         return []
-    return _dump(_round(values))[1:-1].split(",")
+    return orjson.dumps(np.round(values, _DIGITS) + 0.0, option=orjson.OPT_SERIALIZE_NUMPY).decode()[1:-1].split(",")
 
 
-def _write_columns(routed: Routed, chosen: NDArray[np.int64]) -> list[list[str]]:
+def _write_columns(routed: Routed) -> list[list[str]]:
     """Return score, expected success and the bounds of the interval of the chosen agents."""
+    chosen = np.maximum(routed.choice.ranked[:, 0], 0)
     table, weights, failures = routed.table, routed.batch.weights, routed.batch.failures
     row = np.arange(len(chosen))
     own = None if failures is None else failures[row, chosen]
@@ -175,29 +175,22 @@ def _write_columns(routed: Routed, chosen: NDArray[np.int64]) -> list[list[str]]
     return [_write_numbers(values) for values in (score, routed.choice.success[row, chosen], low, high)]
 
 
-def _write_agents(routed: Routed) -> list[tuple[str, str]]:
-    return [
-        (
-            f'"agent":{_dump(agent.id)},"model":{_dump(agent.model)}',
-            f'"expected_cost_usd":{_dump(_round_cost(cost))}',
-        )
-        for agent, cost in zip(routed.agents, routed.table.cost.tolist(), strict=True)
-    ]
-
-
-def _write_fallbacks(routed: Routed) -> list[str]:
-    """Return the list of fallbacks and the mark of a tie, which follows it; few combinations make many lines."""
+def _write_agents(routed: Routed) -> Iterator[tuple[str, str]]:
+    """Yield for each query the agent, and from the cost to the mark of a tie; few combinations make many lines."""
     names = [_dump(agent.id) for agent in routed.agents]
-    kinds = np.concatenate([routed.choice.ranked[:, 1:], routed.choice.tie[:, None]], axis=1)
-    written: dict[tuple[int, ...], str] = {}
-    texts = []
-    for kind in map(tuple, kinds.tolist()):
-        text = written.get(kind)
-        if text is None:
-            others = ",".join(names[place] for place in kind[:-1] if place >= 0)
-            text = written[kind] = f'[{others}],"tie":{"true" if kind[-1] else "false"}'
-        texts.append(text)
-    return texts
+    models = [_dump(agent.model) for agent in routed.agents]
+    costs = [_dump(_round_cost(cost)) for cost in routed.table.cost.tolist()]
+
+    @cache
+    def write(best: int, *others: int) -> tuple[str, str]:
+        if best < 0:
+            return "", ""
+        *fallbacks, tie = others
+        listed = ",".join(names[place] for place in fallbacks if place >= 0)
+        rest = f'"expected_cost_usd":{costs[best]},"fallbacks":[{listed}],"tie":{"true" if tie else "false"}'
+        return f'"agent":{names[best]},"model":{models[best]}', rest
+
+    return map(write, *routed.choice.ranked.T.tolist(), routed.choice.tie.tolist())
 
 
 def _write_ids(routed: Routed) -> list[str]:

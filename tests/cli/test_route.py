@@ -166,6 +166,27 @@ def test_where_no_agent_is_left_the_line_says_why(run: Run, small: Path) -> None
     }
 
 
+@pytest.mark.parametrize("args", [(), ("--explain",), ("--policy", "thompson"), ("--budget", "1"), ("--jobs", "2")])
+def test_a_mode_without_agents_is_an_error_of_each_line(run: Run, tmp_path: Path, args: tuple[str, ...]) -> None:
+    assert run("init", tmp_path / "new", "--mode", "answer").exit_code == 0
+    decisions = route(run, tmp_path / "new", MATH, {**POEM, "skills": {"answer": 1}}, args=args, exit_code=1)
+    assert [decision["error"]["code"] for decision in decisions] == ["no_agent", "no_agent"]
+    assert "the handbook has no agents" in decisions[0]["error"]["message"]
+
+
+def test_a_bad_line_changes_nothing_about_the_others(run: Run, small: Path) -> None:
+    rows = [{**MATH, "skills": {"answer.math": n % 3 + 1, "answer.writing": 1, "gone": n % 2}} for n in range(9)]
+    alone = run("route", small, stdin=lines(*rows)).stdout.splitlines()
+    for bad in ('{"id": 1, "id": 2, "query": "x"}', '{"id": ', "[1]", '{"id": 1.5, "query": "x"}'):
+        assert run("route", small, stdin=lines(*rows, bad)).stdout.splitlines()[:-1] == alone
+
+
+def test_lines_that_are_json_only_together_are_bad_lines(run: Run, small: Path) -> None:
+    rows = ['{"id": 1, "query": "x"}, {"id": 2, "query": "x"}', '{"id": 3, "query": ["x"', '"y"]}']
+    decisions = route(run, small, *rows, exit_code=1)
+    assert [decision["error"]["code"] for decision in decisions] == ["bad_json"] * 3
+
+
 def test_bad_lines_are_answered_in_their_place(run: Run, small: Path) -> None:
     rows = [
         MATH,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillctl.store.byte_stream import PIECE
-from skillctl.store.jsonl import parse_object, read_batches, read_lines
+from skillctl.store.jsonl import parse_object, parse_objects, read_batches, read_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,6 +117,7 @@ def test_batches_give_every_byte_back_and_one_starts_at_the_boundary(
         (b'{"id":' + b"[" * 300 + b"]" * 300 + b"}", "nested too deeply"),
         (b'{"a":{"b":' + b"[" * 300 + b"]" * 300 + b"}}", "nested too deeply"),
         (b'{"a":1,"a":2,"b":"\\u0022:"}', "'a' occurs twice"),
+        (b'{"a":1,"a":"\\"\\u003a"}', "'a' occurs twice"),
         (b'{"a":1,"a":2}', "'a' occurs twice"),
         (b'{"a" : 1, "a": 2}', "'a' occurs twice"),
         (b'{"a"\t:1,"a":"\\":"}', "'a' occurs twice"),
@@ -132,6 +133,7 @@ def test_batches_give_every_byte_back_and_one_starts_at_the_boundary(
 def test_a_line_that_is_no_strict_object_is_refused_with_its_reason(raw: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         parse_object(raw)
+    assert parse_objects([b"{}", raw, b'{"x":{"y":[{"z":1}]}}']) is None
 
 
 @pytest.mark.parametrize(
@@ -162,3 +164,8 @@ def test_every_object_that_json_writes_is_read_alike(
 ) -> None:
     separators = (" , ", " : ") if spaced else (",", ":")
     assert parse_object(json.dumps(value, ensure_ascii=ascii_only, separators=separators).encode()) == value
+
+
+@given(st.lists(st.dictionaries(st.text("ab", max_size=2), _values, max_size=4), max_size=4))
+def test_many_objects_are_read_at_once(values: list[dict[str, object]]) -> None:
+    assert parse_objects([json.dumps(value, ensure_ascii=False).encode() for value in values]) == values

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillctl.model.query import Needs
 from skillctl.store.messages import MAX_TEXT, MIN_CONTEXT
-from skillctl.store.queries import QueryError, parse_query
+from skillctl.store.queries import QueryError, parse_queries, parse_query
 
 
 def test_a_plain_query_asks_for_nothing_else() -> None:
@@ -74,6 +74,39 @@ def test_a_fault_has_a_code_and_a_message(fields: dict[str, Any], code: str) -> 
     with pytest.raises(QueryError, match=r"\w") as caught:
         parse_query(fields, 1)
     assert caught.value.code == code
+
+
+_ids = st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3) | st.lists(st.booleans())
+_weights = st.integers(-1, 3) | st.floats(0, 1) | st.booleans() | st.text(max_size=1)
+_fields = st.fixed_dictionaries(
+    {"query": st.text(max_size=3)},
+    optional={
+        "id": _ids,
+        "query_id": _ids,
+        "skills": st.none() | st.dictionaries(st.sampled_from("abc"), _weights) | st.lists(_weights, max_size=1),
+        "extra": st.none(),
+        "mode": st.just("code"),
+    },
+)
+_plain_fields = st.fixed_dictionaries(
+    {"query": st.text(max_size=3)},
+    optional={
+        "id": st.none() | st.integers() | st.text(max_size=3),
+        "skills": st.none() | st.dictionaries(st.sampled_from("abc"), st.integers(1, 3) | st.just(0.5), min_size=1),
+    },
+)
+
+
+@given(st.lists(_fields | _plain_fields, max_size=4))
+def test_many_lines_at_once_are_read_like_one_by_one(objects: list[dict[str, Any]]) -> None:
+    together = parse_queries(objects, range(7, 7 + len(objects)))
+    if together is not None:
+        assert together == [parse_query(fields, line) for line, fields in enumerate(objects, 7)]
+
+
+@given(st.lists(_plain_fields, max_size=4))
+def test_plain_lines_are_read_at_once(objects: list[dict[str, Any]]) -> None:
+    assert parse_queries(objects, range(len(objects))) is not None
 
 
 def test_empty_weights_are_no_weights() -> None:
