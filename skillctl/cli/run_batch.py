@@ -39,6 +39,7 @@ from skillctl.store.corpus import Corpus
 from skillctl.store.explore_queries import read_explore_queries
 from skillctl.store.handbook_dir import handbook_files, load_handbook
 from skillctl.store.orchestrators import index_key, open_orchestrator
+from skillctl.store.selections import apply_selection
 from skillctl.store.trace_log import TraceLog, peek_log
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from skillctl.core.exploring import ExploreQuery
     from skillctl.core.loop import Actor, Chooser
+    from skillctl.core.orchestration import Orchestrator
     from skillctl.core.routing import Policy
     from skillctl.model.handbook import Handbook, Price
     from skillctl.model.problem import Problem
@@ -138,7 +140,13 @@ def _load(options: RunOptions) -> _Setting:
     policy = cast("Policy", options.policy) if explores else "greedy"
     route = RouteOptions(cost_weight=options.cost_weight, policy=policy, seed=options.seed)
     by_name = {str(mode): mode for mode in handbook.modes}
-    router = Router(table, lambda mode: open_orchestrator(handbook, by_name[mode]), route)
+
+    def open_one(mode: str) -> Orchestrator:
+        """Open the orchestrator with the skills that were selected for it, as route does."""
+        inner, key = open_orchestrator(handbook, by_name[mode]), table.modes[mode].index_key
+        return apply_selection(options.handbook, "embedded", key, mode, inner=inner, load=lambda: handbook)
+
+    router = Router(table, open_one, route)
     chooser = RouterChooser(
         router,
         modes,
