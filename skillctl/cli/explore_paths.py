@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillctl.cli.run import split_fixes, split_path
-from skillctl.cli.run_batch import RunOptions, run_batch
+from skillctl.cli.run_batch import run_batch
+from skillctl.cli.run_parts import RunOptions
 from skillctl.errors import EXIT_OK, UsageError
 from skillctl.store.handbook_dir import load_handbook
 

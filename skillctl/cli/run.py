@@ -72,7 +72,8 @@ def run_command(
       skillctl run my-handbook --queries queries.jsonl --out fixed.jsonl --agent gpt-4o --mode answer
       skillctl profile my-handbook --traces run.jsonl --update
     """
-    from skillctl.cli.run_batch import RunOptions, run_batch
+    from skillctl.cli.run_batch import run_batch
+    from skillctl.cli.run_parts import RunOptions
 
     parsed = RunOptions(
         handbook=handbook,

@@ -5,37 +5,34 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 import orjson
 
+from skillctl.cli.run_parts import (
+    RunOptions,
+    Setting,
+    make_completer,
+    open_sandboxes,
+    open_searchers,
+    wrap_chooser,
+)
 from skillctl.core.batch_routing import RouteOptions, Router
 from skillctl.core.exploring import is_error
 from skillctl.core.grading import parse_scoring
-from skillctl.core.loop import Loop, LoopLimits
-from skillctl.core.pricing import Budget, is_priced
+from skillctl.core.loop import Loop
+from skillctl.core.pricing import Budget
 from skillctl.core.routing_table import compile_table, expect_cost
 from skillctl.core.run_summary import RunSummary
 from skillctl.core.run_trace import name_run
-from skillctl.core.transitions import LoopPolicy, ModeFacts, RouterChooser, read_modes
+from skillctl.core.transitions import LoopPolicy, RouterChooser, read_modes
 from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError
-from skillctl.llm.acting import ModeActor, Tools, read_limits
-from skillctl.llm.agents import AgentCompleter
+from skillctl.llm.acting import ModeActor, Tools
 from skillctl.llm.conversing import CommandChecker, Conversations, DryActor, Job
 from skillctl.llm.judging import CommandJudge, Judge, RuleJudge
-from skillctl.llm.limiting import BudgetCompleter, LaneCompleter
-from skillctl.llm.mode_choice import ModelModeChooser
 from skillctl.llm.programs import ProgramRunner
-from skillctl.llm.reply_cache import CachingCompleter, ReplyCache
-from skillctl.llm.retrying import RetryingCompleter
-from skillctl.llm.sandbox import MEASURES, Sandbox, find_uncontained, refuse_uncontained
-from skillctl.llm.search import HttpSearcher, Searcher
-from skillctl.store.atomic import write_atomic
-from skillctl.store.cache_dir import cache_root
-from skillctl.store.corpus import Corpus
 from skillctl.store.explore_queries import read_explore_queries
 from skillctl.store.handbook_dir import handbook_files, load_handbook
 from skillctl.store.orchestrators import index_key, open_orchestrator
@@ -44,56 +41,12 @@ from skillctl.store.trace_log import TraceLog, peek_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
 
     from skillctl.core.exploring import ExploreQuery
-    from skillctl.core.loop import Actor, Chooser
+    from skillctl.core.loop import Actor
     from skillctl.core.orchestration import Orchestrator
     from skillctl.core.routing import Policy
-    from skillctl.model.handbook import Handbook, Price
     from skillctl.model.problem import Problem
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The options of the command, parsed."""
-
-    handbook: Path
-    queries: str
-    out: str
-    agents: tuple[str, ...]
-    modes: tuple[str, ...]
-    path: tuple[str, ...]
-    fixed: tuple[tuple[str, str], ...]
-    policy: str
-    mode_chooser: str | None
-    cost_weight: float | None
-    limit: int | None
-    max_turns: int
-    max_query_cost: float | None
-    max_cost: float | None
-    checker: tuple[str, ...]
-    scoring: str
-    scoring_command: tuple[str, ...]
-    concurrency: int
-    agent_concurrency: int
-    timeout: float
-    retries: int
-    retry_errors: bool
-    unsafe_sandbox: bool
-    seed: int
-    dry_run: bool
-
-    def limits(self) -> LoopLimits:
-        """Return the limits of each conversation."""
-        return LoopLimits(turns=self.max_turns, cost_usd=self.max_query_cost)
-
-
-class _Setting(NamedTuple):
-    handbook: Handbook
-    modes: dict[str, ModeFacts]
-    chooser: Chooser
-    digest: str
 
 
 def run_batch(options: RunOptions, *, verbosity: int) -> int:
@@ -120,7 +73,7 @@ def _say(text: str) -> None:
 # --- what is run ---
 
 
-def _load(options: RunOptions) -> _Setting:
+def _load(options: RunOptions) -> Setting:
     # One thread a process: products here are small, and threads would only compete with the conversations.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     handbook = load_handbook(options.handbook)
@@ -156,7 +109,7 @@ def _load(options: RunOptions) -> _Setting:
         path=options.path,
         seed=options.seed,
     )
-    return _Setting(handbook, modes, chooser, _digest(options))
+    return Setting(handbook, modes, chooser, _digest(options))
 
 
 def _refuse_unknown(what: str, names: Sequence[str], known: Collection[str], options: RunOptions) -> None:
@@ -222,7 +175,7 @@ def find_jobs(
 
 
 def _say_plan(
-    setting: _Setting,
+    setting: Setting,
     queries: Sequence[ExploreQuery],
     jobs: Sequence[Job],
     options: RunOptions,
@@ -244,23 +197,23 @@ def _say_plan(
 # --- running ---
 
 
-def _make_loop(setting: _Setting, actor: Actor, runner: ProgramRunner | None, options: RunOptions) -> Loop:
+def _make_loop(setting: Setting, actor: Actor, runner: ProgramRunner | None, options: RunOptions) -> Loop:
     checker = CommandChecker(options.checker, runner, timeout_s=options.timeout) if options.checker and runner else None
     return Loop(setting.chooser, actor, checker, options.limits())
 
 
 def _converse(
-    setting: _Setting, jobs: list[Job], log: TraceLog, options: RunOptions, *, say: Callable[[str], None]
+    setting: Setting, jobs: list[Job], log: TraceLog, options: RunOptions, *, say: Callable[[str], None]
 ) -> int:
     runner, budget, summary = ProgramRunner(), Budget(options.max_cost), RunSummary()
-    sandboxes = _open_sandboxes(setting, options, say)
-    tools = Tools(_open_searchers(setting, options), sandboxes, runner)
-    completer = _make_completer(setting, runner, budget, options)
+    sandboxes = open_sandboxes(setting, options, say)
+    tools = Tools(open_searchers(setting, options), sandboxes, runner)
+    completer = make_completer(setting, runner, budget, options)
     actor = ModeActor(setting.handbook, options.handbook, completer, tools, timeout_s=options.timeout)
     judge: Judge = RuleJudge()
     if options.scoring_command:
         judge = CommandJudge(options.scoring_command, runner, timeout_s=options.timeout)
-    setting = setting._replace(chooser=_wrap_chooser(setting, completer, options))
+    setting = setting._replace(chooser=wrap_chooser(setting, completer, options))
     loop = _make_loop(setting, actor, runner, options)
     unroutable = 0
     try:
@@ -276,74 +229,6 @@ def _converse(
         runner.stop()
         _say_result(summary, budget, say)
     return _say_rest(summary, len(jobs), unroutable, options)
-
-
-def _make_completer(setting: _Setting, runner: ProgramRunner, budget: Budget, options: RunOptions) -> CachingCompleter:
-    agents = AgentCompleter(runner)
-    prices: dict[str, Price | None] = {}
-    for agent in setting.handbook.agents.values():
-        is_used = not options.agents or agent.id in {*options.agents, options.mode_chooser}
-        known = agents.models.price(agent.model) if is_used and agent.price is None and agent.model else agent.price
-        prices[agent.id] = known
-        if options.max_cost is not None and is_used and (agent.model or agent.command) and not is_priced(known):
-            message = f"--max-cost cannot hold, as the price is unknown of: {agent.id}"
-            raise InputError(message, hint="give the agent a `price`, or leave it out with --agent")
-    retrying = RetryingCompleter(agents, retries=options.retries, seed=options.seed)
-    limited = LaneCompleter(BudgetCompleter(retrying, budget, prices), options.agent_concurrency)
-    return CachingCompleter(limited, ReplyCache(cache_root() / "replies", write_atomic))
-
-
-def _wrap_chooser(setting: _Setting, completer: CachingCompleter, options: RunOptions) -> Chooser:
-    """Return the chooser that asks a language model for modes, where the user names one."""
-    if options.mode_chooser is None or not isinstance(setting.chooser, RouterChooser):
-        return setting.chooser
-    agent = next(one for name, one in setting.handbook.agents.items() if name == options.mode_chooser)
-    if agent.model is None:
-        message = f"agent {agent.id!r} is no language model, and cannot name modes"
-        raise InputError(message, where=str(options.handbook), hint="name one with a `model`")
-    return ModelModeChooser(
-        setting.chooser,
-        setting.modes,
-        {mode.id: mode.description for mode in setting.handbook.modes.values()},
-        agent=agent,
-        completer=completer,
-        timeout_s=options.timeout,
-    )
-
-
-def _open_searchers(setting: _Setting, options: RunOptions) -> dict[str, Searcher]:
-    searchers: dict[str, Searcher] = {}
-    for mode in setting.handbook.modes.values():
-        action = mode.action
-        if mode.id not in setting.modes or action is None or action.kind != "search":
-            continue
-        if action.url:
-            searchers[mode.id] = HttpSearcher(action.url, timeout_s=action.timeout_s or options.timeout)
-        elif action.corpus:
-            searchers[mode.id] = Corpus(options.handbook / action.corpus)
-    return searchers
-
-
-def _open_sandboxes(setting: _Setting, options: RunOptions, say: Callable[[str], None]) -> dict[str, Sandbox]:
-    """Return the sandboxes of the modes that run code.
-
-    Raises:
-        InputError: If this machine cannot contain code, and the user has not accepted that.
-    """
-    actions = {
-        mode.id: mode.action
-        for mode in setting.handbook.modes.values()
-        if mode.id in setting.modes and mode.action is not None and mode.action.kind == "code"
-    }
-    if not actions:
-        return {}
-    missing = find_uncontained()
-    if options.unsafe_sandbox and missing:
-        say(f"warning: code that models write is run without a limit of {', '.join(missing)}")
-    elif missing:
-        refuse_uncontained(missing)
-    required = tuple(measure for measure in MEASURES if measure not in missing)
-    return {mode: Sandbox(read_limits(action), required=required) for mode, action in actions.items()}
 
 
 # --- what came of it ---

@@ -47,7 +47,7 @@ def build_run_trace(
     broken = conversation.turns[-1] if finished.stop == Stop.OUTSIDE and conversation.answer_turn is None else None
     error = judge_error or (broken.error if broken else None)
     success = verdict.success if verdict else (False if query.has_reference else None)
-    known = {
+    trace = {
         "trace_id": trace_id,
         "query_id": query.id,
         "query": query.text,
@@ -56,21 +56,25 @@ def build_run_trace(
         "mode": turn.decision.mode,
         "success": None if error else success,
         "score": verdict.score if verdict else None,
-        "cost_usd": None if conversation.has_unknown_cost() else _shorten(conversation.spent_usd()),
-        "prompt_tokens": _sum(conversation, "prompt_tokens"),
-        "completion_tokens": _sum(conversation, "completion_tokens"),
-        "latency_s": _sum(conversation, "latency_s"),
+        **_measure(conversation),
         "answer": turn.observation if turn.is_answer else None,
         "reference": query.reference if query.has_reference else None,
         "skills": dict(turn.decision.skills) or None,
         "stop": finished.stop.value,
         "costs": _split_costs(conversation),
         "steps": [_build_step(one) for one in conversation.turns],
+        "error": {"code": error, "message": broken.error_message if broken else ""} if error else None,
     }
-    trace = {key: value for key, value in known.items() if value is not None or key == "success"}
-    if error:
-        trace["error"] = {"code": error, "message": broken.error_message if broken else ""}
-    return trace
+    return {key: value for key, value in trace.items() if value is not None or key == "success"}
+
+
+def _measure(conversation: Conversation) -> dict[str, float | int | None]:
+    return {
+        "cost_usd": None if conversation.has_unknown_cost() else _shorten(conversation.spent_usd()),
+        "prompt_tokens": _sum(conversation, "prompt_tokens"),
+        "completion_tokens": _sum(conversation, "completion_tokens"),
+        "latency_s": _sum(conversation, "latency_s"),
+    }
 
 
 def _build_step(turn: Turn) -> dict[str, Any]:

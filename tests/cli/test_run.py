@@ -291,7 +291,7 @@ def test_killed_at_any_point_and_restarted_no_query_is_lost_and_none_paid_twice(
 def test_where_code_cannot_be_contained_nothing_runs_unless_the_user_says_so(
     tmp_path: Path, go: Go, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillctl.cli.run_batch.find_uncontained", lambda: ("network",))
+    monkeypatch.setattr("skillctl.cli.run_parts.find_uncontained", lambda: ("network",))
     refused = go("--mode code --agent good --limit 1")
     assert refused.exit_code == 3
     assert "cannot contain code that models write: no limit of network" in refused.stderr
