@@ -55,9 +55,12 @@ def _leave_the_machine(config: dict[str, Any], contained: set[str]) -> int | Non
         status = _become_first_process(config["status_fd"])
         if status is not None:
             return status
-        contained |= {"network"} | ({"files"} if _lock_mounts(config["folder"], config["disk_mb"]) else set())
+        contained.add("network")
+        if _lock_mounts(config["folder"], config["disk_mb"]):
+            contained.add("files")
     os.chdir(config["folder"])
-    if _restrict_paths(config["folder"]):
+    # Without a small file system of its own, many small files could fill the disk: then nothing is written at all.
+    if _restrict_paths(config["folder"], rights=_READ | _WRITE if "files" in contained else _READ):
         contained.add("files")
     _drop_powers()
     if _filter_calls():
@@ -164,7 +167,7 @@ _READ = 0b1101  # execute, read a file, read a folder
 _WRITE = 0b1_1111_1111_0010 | (1 << 13) | (1 << 14)  # write, remove, make, refer, truncate
 
 
-def _restrict_paths(folder: str) -> bool:
+def _restrict_paths(folder: str, *, rights: int) -> bool:
     version = _libc.syscall(_LANDLOCK_CREATE, None, 0, 1)
     if version < 3:  # noqa: PLR2004 - before it, files outside could be truncated
         return False
@@ -176,7 +179,7 @@ def _restrict_paths(folder: str) -> bool:
     paths = sysconfig.get_paths()
     readable = {paths["stdlib"], paths["platstdlib"], "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/lib", "/lib64"}
     files = {"/dev/null", "/dev/zero", "/dev/urandom", "/etc/localtime", "/etc/ld.so.cache"}
-    added = _allow(rules, folder, _READ | _WRITE)
+    added = _allow(rules, folder, rights)
     for path in readable | files:
         # What this machine does not have needs no rule; a file takes only rights of files.
         _allow(rules, path, 0b101 if os.path.isfile(path) or path.startswith("/dev/") else _READ)  # noqa: PTH113
