@@ -20,9 +20,11 @@ BUILT_IN: Mapping[ActionKind, Playbook] = {
     "answer": Playbook(PlaybookId("answer")),
     "code": Playbook(
         PlaybookId("code"),
-        instructions=(
-            "Write a short Python program that computes the answer to the question and prints it with print(). "
-            "Use the standard library only. Reply with the program in one ```python block and nothing else."
+        instructions="You write short Python programs that use the standard library only.",
+        # After the question: a model follows what it reads last, such as "answer with the number only".
+        input=(
+            "{observations}\n\nQuestion: {query}\n\nDo not answer the question. Write a Python program that computes the "
+            "answer and prints it. Reply with the program in one ```python block."
         ),
     ),
     "search": Playbook(
