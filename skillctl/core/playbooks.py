@@ -23,8 +23,8 @@ BUILT_IN: Mapping[ActionKind, Playbook] = {
         instructions="You write short Python programs that use the standard library only.",
         # After the question: a model follows what it reads last, such as "answer with the number only".
         input=(
-            "{observations}\n\nQuestion: {query}\n\nDo not answer the question. Write a Python program that computes the "
-            "answer and prints it. Reply with the program in one ```python block."
+            "{observations}\n\nQuestion: {query}\n\nDo not answer the question. Write a Python program that computes "
+            "the answer and prints it. Reply with the program in one ```python block."
         ),
     ),
     "search": Playbook(
