@@ -29,6 +29,7 @@ MODELS = ("smol", "qc05", "qc15")
 LIBRARY = "library"
 PATHS = ("answer", "code", "search,answer", "search,code")
 BASELINES = ("random", "cheapest", "strongest")
+MODE_CHOOSER = "qc15"  # the same handbook, with a language model that names the modes
 DRAWS, SEED = 4000, 0
 
 
@@ -142,6 +143,7 @@ def main() -> None:
     skillctl("profile", learned, *logs)
     run_models(learned, test, work / "test")
     others = [Run("handbook", ()), *(Run(policy, ("--policy", policy)) for policy in BASELINES)]
+    others.append(Run(f"modes by {MODE_CHOOSER}", ("--mode-chooser", MODE_CHOOSER)))
     run_all(learned, test, others, work / "test")
     queries = [json.loads(line)["id"] for line in test.read_text(encoding="utf-8").splitlines()]
     names = [run.name for run in [*others, *(run for model in MODELS for run in fixed_runs(model))]]
