@@ -66,6 +66,12 @@ class LockedError(InputError):
     """Another process is writing the same files."""
 
 
+class BudgetError(SkillctlError):
+    """The limit of cost ended a run before it was complete."""
+
+    exit_code = EXIT_NO
+
+
 class OutsideError(SkillctlError):
     """A service or program outside skillctl failed; never the fault of the agent's ability.
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from skillctl.cli.llm_options import llm_options
 from skillctl.cli.options import handbook_argument, output_option
 from skillctl.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
+    from skillctl.cli.llm_options import LlmOptions
     from skillctl.report.evaluation_facts import Report
 
 
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     default=["embedded"],
     show_default=True,
     metavar="NAME",
-    help="Who names the skills: embedded, or logged for the weights in the traces; repeatable, side by side.",
+    help="Who names the skills: embedded, logged for the weights in the traces, or a language model; repeatable, side "
+    "by side.",
 )
 @click.option("--mode", help="Only traces of this mode.")
 @click.option(
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     help="A score from here on is a success, where a trace has no `success`.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of resamples, folds and draws.")
+@llm_options
 @output_option
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Also write a page with plots.")
 @click.option(
@@ -83,6 +87,7 @@ def evaluate_command(
     training_paths: tuple[str, ...],
     success_at: float,
     seed: int,
+    model_options: LlmOptions,
     output: str,
     html: Path | None,
     bounds: tuple[str, ...],
@@ -99,7 +104,10 @@ def evaluate_command(
       skillctl evaluate my-handbook --traces held-out.jsonl.gz --not-worse-than HEAD~1 -o json
     """
     from skillctl.cli.evaluation_run import Request, evaluate_handbook
+    from skillctl.cli.named_orchestrators import is_language_model, open_models
 
+    is_quiet = ctx.obj["verbosity"] < 1
+    models = open_models(model_options, is_quiet=is_quiet) if any(map(is_language_model, orchestrators)) else None
     request = Request(
         paths=paths,
         training_paths=training_paths,
@@ -111,9 +119,12 @@ def evaluate_command(
         seed=seed,
         bounds=tuple(_parse_bound(text) for text in bounds),
         other=other,
-        is_quiet=ctx.obj["verbosity"] < 1,
+        is_quiet=is_quiet,
+        models=models,
     )
     report = evaluate_handbook(handbook, request)
+    if models is not None:
+        models.say_result()
     if html is not None:
         _write_page(report, html)
     _print(report, output)

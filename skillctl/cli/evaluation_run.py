@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.replay_logs import TraceLog
     from skillctl.core.routing import Policy
     from skillctl.model.handbook import Handbook
@@ -38,7 +39,7 @@ _FOLDS = "the other four fifths of the held-out queries, a fold at a time"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to evaluate; the fields are the options of the command."""
+    """What to evaluate; the fields are the options of the command, and what opens language models."""
 
     paths: tuple[str, ...]
     training_paths: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class Request:
     bounds: tuple[tuple[str, float], ...] = ()
     other: str | None = None
     is_quiet: bool = False
+    models: LanguageModels | None = None
 
 
 def evaluate_handbook(root: Path, request: Request) -> Report:
@@ -68,7 +70,7 @@ def evaluate_handbook(root: Path, request: Request) -> Report:
     cost_weight = handbook.settings.cost_weight if request.cost_weight is None else request.cost_weight
     log = read_log(request.paths, success_at=request.success_at, is_quiet=request.is_quiet)
     setting = _Setting(request, cost_weight, log, _read_lesson(request, log.traces))
-    replayer = open_replayer(handbook, log.traces, request.mode, str(root), root=root)
+    replayer = open_replayer(handbook, log.traces, request.mode, str(root), root=root, models=request.models)
     runs = {name: _run(setting, replayer, name) for name in request.orchestrators}
     first = next(iter(runs.values()))
     return Report(
@@ -189,10 +191,13 @@ def _check_gate(evaluation: Evaluation, name: str, bound: float) -> Gate:
 def _compare(root: Path, setting: _Setting, board: Board) -> Comparison:
     """Compare with another handbook on the queries that both can be replayed on."""
     name = setting.request.other or ""
-    mine = open_replayer(load_handbook(root), setting.log.traces, setting.request.mode, str(root), root=root)
+    request = setting.request
+    mine = open_replayer(
+        load_handbook(root), setting.log.traces, request.mode, str(root), root=root, models=request.models
+    )
     folder = Path(name) if is_handbook(Path(name)) else None
     other = _load_other(root, name)
-    theirs = open_replayer(other, setting.log.traces, setting.request.mode, name, root=folder)
+    theirs = open_replayer(other, setting.log.traces, request.mode, name, root=folder, models=request.models)
     rival = _build(setting, theirs, setting.request.orchestrators[0])
     rows = _find_common(board, rival)
     if not len(rows):

@@ -9,10 +9,13 @@ from skillctl.core.batch_routing import weigh_given
 from skillctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
+    from skillctl.cli.language_models import LanguageModels
+    from skillctl.cli.llm_options import LlmOptions
     from skillctl.core.orchestration import Orchestrator, SkillWeights
-    from skillctl.core.routing_table import ModeTable
+    from skillctl.core.routing_table import ModeTable, RoutingTable
     from skillctl.model.handbook import Handbook, ModeId
     from skillctl.model.trace import Trace
 
@@ -38,8 +41,24 @@ class LoggedOrchestrator:
         return weigh_given([self.skills.get(text, {}) for text in texts], self.table)[0]
 
 
-def open_named(name: str, handbook: Handbook, table: ModeTable, mode: ModeId, traces: Iterable[Trace]) -> Orchestrator:
-    """Return an orchestrator of one mode.
+def open_named(
+    name: str,
+    handbook: Handbook,
+    table: ModeTable | None,
+    mode: ModeId,
+    traces: Iterable[Trace],
+    *,
+    models: LanguageModels | None = None,
+) -> Orchestrator:
+    """Return an orchestrator of one mode; every name that is not one of ours is a language model's.
+
+    Args:
+        name: Of the orchestrator.
+        handbook: Its skills are weighed.
+        table: The mode's rows, for ``logged``.
+        mode: The mode.
+        traces: For ``logged``.
+        models: Opens language models; ``None`` where none can be asked.
 
     Raises:
         UsageError: If there is none of that name.
@@ -48,7 +67,49 @@ def open_named(name: str, handbook: Handbook, table: ModeTable, mode: ModeId, tr
         from skillctl.store.orchestrators import open_orchestrator
 
         return open_orchestrator(handbook, mode)
-    if name == LOGGED:
+    if name == LOGGED and table is not None:
         return LoggedOrchestrator(table, {trace.query: trace.skills for trace in traces if trace.skills})
+    if models is not None:
+        return models.open_orchestrator(name, handbook, mode)
     message = f"there is no orchestrator {name!r}"
     raise UsageError(message, hint=f"there are {', '.join(ORCHESTRATORS)}")
+
+
+def is_language_model(name: str) -> bool:
+    """Tell whether an orchestrator of that name is a language model."""
+    return name not in ORCHESTRATORS
+
+
+def open_models(options: LlmOptions, *, is_quiet: bool) -> LanguageModels:
+    """Return what opens language models; litellm is imported when one is asked."""
+    import click
+
+    from skillctl.cli.language_models import LanguageModels
+
+    return LanguageModels(options, (lambda _text: None) if is_quiet else (lambda text: click.echo(text, err=True)))
+
+
+def open_for_routing(
+    root: Path, table: RoutingTable, name: str, options: LlmOptions, *, is_quiet: bool
+) -> tuple[LanguageModels, Callable[[str], Orchestrator]]:
+    """Return what opens a language model as orchestrator of a mode, with the skills that were selected for it.
+
+    Raises:
+        UsageError: If no language model can have that name.
+    """
+    from skillctl.model.handbook import ModeId
+    from skillctl.store.handbook_dir import load_handbook
+    from skillctl.store.selections import apply_selection
+
+    if not is_language_model(name):
+        message = f"there are no traces for the orchestrator {name!r}"
+        raise UsageError(message, hint=f"name {EMBEDDED}, or a language model")
+    handbook, models = load_handbook(root), open_models(options, is_quiet=is_quiet)
+    models.find_endpoint(name, handbook)
+
+    def open_one(mode: str) -> Orchestrator:
+        inner = models.open_orchestrator(name, handbook, ModeId(mode))
+        key = table.modes[mode].index_key
+        return apply_selection(root, name, key, mode, inner=inner, load=lambda: handbook)
+
+    return models, open_one

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from skillctl.cli.commits import Lesson, begin_commit, commit_learning, commit_options
+from skillctl.cli.llm_options import llm_options
+from skillctl.cli.named_orchestrators import is_language_model, open_models
 from skillctl.cli.options import dry_run_option, handbook_argument, output_option
 from skillctl.cli.profile_logs import Plan, profile_logs
 from skillctl.cli.trace_sources import open_sources
@@ -19,6 +21,7 @@ from skillctl.store.handbook_dir import handbook_lock, load_handbook, save_handb
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from skillctl.cli.llm_options import LlmOptions
     from skillctl.model.handbook import Handbook
     from skillctl.report.profile_report import Counts
 
@@ -49,6 +52,14 @@ _NO_HALF_LIFE = "none"
     help="A score from here on is a success, where a trace has no `success`.",
 )
 @click.option("--add-agents", is_flag=True, help="Add agents and modes that the traces have and the handbook has not.")
+@click.option(
+    "--orchestrator",
+    default="embedded",
+    show_default=True,
+    metavar="NAME",
+    help="Who names the skills of traces that name none: embedded, or a language model.",
+)
+@llm_options
 @commit_options
 @output_option
 @dry_run_option
@@ -62,6 +73,8 @@ def profile_command(
     half_life: str | None,
     success_at: float,
     add_agents: bool,
+    orchestrator: str,
+    model_options: LlmOptions,
     commit: bool,
     branch: str | None,
     output: str,
@@ -77,13 +90,23 @@ def profile_command(
       skillctl profile my-handbook --traces traces.jsonl.gz --traces new.jsonl --update
     """
     is_quiet = ctx.obj["verbosity"] < 1
+    models = open_models(model_options, is_quiet=is_quiet) if is_language_model(orchestrator) else None
     learning = begin_commit(handbook, commit=commit, branch=branch, dry_run=dry_run)
     with nullcontext() if dry_run else handbook_lock(handbook):
         original = load_handbook(handbook)
         before = _with_half_life(original, half_life, update=update, root=handbook)
-        plan = Plan(update=update, success_at=success_at, half_life=_parse_setting(before, handbook), adds=add_agents)
+        plan = Plan(
+            update=update,
+            success_at=success_at,
+            half_life=_parse_setting(before, handbook),
+            adds=add_agents,
+            orchestrator=orchestrator,
+            models=models,
+        )
         with open_sources(paths, is_quiet=is_quiet, is_read_twice=plan.reads_twice(before)) as sources:
             after, counts = profile_logs(before, sources, plan)
+        if models is not None:
+            models.say_result()
         changed = after != original
         if changed and not dry_run:
             save_handbook(after, handbook)

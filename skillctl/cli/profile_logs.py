@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from skillctl.cli.named_orchestrators import open_named
 from skillctl.core.counting import EvidenceCounter
 from skillctl.core.enrolment import enrol, explain_unknown
 from skillctl.core.evidence import Evidence, read_evidence
@@ -18,6 +19,7 @@ from skillctl.store.ledger import SourceMeter, match_sources, source_name, updat
 from skillctl.store.traces import read_trace_batches, read_traces
 
 if TYPE_CHECKING:
+    from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.trace_sources import TraceSources
     from skillctl.core.half_life import HalfLife
     from skillctl.core.orchestration import Orchestrator
@@ -34,12 +36,16 @@ class Plan:
         success_at: The score from which a trace without ``success`` counts as one.
         half_life: How evidence decays, or ``None``.
         adds: Whether to add agents and modes that the handbook does not have.
+        orchestrator: Who names the skills of traces that name none.
+        models: Opens language models, or ``None`` where none can be asked.
     """
 
     update: bool
     success_at: float
     half_life: HalfLife | None
     adds: bool
+    orchestrator: str = "embedded"
+    models: LanguageModels | None = None
 
     def reads_twice(self, handbook: Handbook) -> bool:
         """Tell whether the logs must be read before they are counted."""
@@ -88,9 +94,7 @@ def _open_counter(
     handbook: Handbook, evidence: Evidence, ledger: tuple[EvidenceSource, ...], plan: Plan
 ) -> EvidenceCounter:
     def open_one(mode: ModeId) -> Orchestrator:
-        from skillctl.store.orchestrators import open_orchestrator
-
-        return open_orchestrator(handbook, mode)
+        return open_named(plan.orchestrator, handbook, None, mode, (), models=plan.models)
 
     newest = [entry.newest_s for entry in ledger if entry.newest_s is not None]
     return EvidenceCounter(evidence, open_one, half_life=plan.half_life, newest_s=max(newest, default=None))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from skillctl.cli.language_models import LanguageModels
     from skillctl.core.orchestration import Orchestrator
     from skillctl.core.outcomes import Outcomes
     from skillctl.core.replay import LogCounts
@@ -84,6 +85,7 @@ class Replayer:
         outcomes: Of each mode that has some.
         traces: What the outcomes were made of.
         root: Folder whose selections hold, or ``None`` for the whole handbook.
+        models: Opens language models, or ``None`` where none can be asked.
     """
 
     handbook: Handbook
@@ -91,10 +93,13 @@ class Replayer:
     outcomes: Mapping[str, Outcomes]
     traces: Sequence[Trace]
     root: Path | None = None
+    models: LanguageModels | None = None
 
     def open(self, orchestrator: str, mode: str) -> Orchestrator:
         """Open an orchestrator by name, with what was selected for it."""
-        inner = open_named(orchestrator, self.handbook, self.table.modes[mode], ModeId(mode), self.traces)
+        inner = open_named(
+            orchestrator, self.handbook, self.table.modes[mode], ModeId(mode), self.traces, models=self.models
+        )
         if self.root is None:
             return inner
         from skillctl.store.orchestrators import index_key
@@ -123,7 +128,13 @@ class Replayer:
 
 
 def open_replayer(
-    handbook: Handbook, traces: Sequence[Trace], mode: str | None, where: str, *, root: Path | None = None
+    handbook: Handbook,
+    traces: Sequence[Trace],
+    mode: str | None,
+    where: str,
+    *,
+    root: Path | None = None,
+    models: LanguageModels | None = None,
 ) -> Replayer:
     """Tabulate the outcomes of traces by mode.
 
@@ -133,6 +144,7 @@ def open_replayer(
         mode: Only this mode, or ``None`` for all.
         where: The handbook, for errors.
         root: Folder whose selections hold, or ``None`` for the whole handbook.
+        models: Opens language models, or ``None`` where none can be asked.
 
     Raises:
         InputError: If no trace tells of an agent in a mode of the handbook.
@@ -146,7 +158,7 @@ def open_replayer(
     if not outcomes:
         message = "no trace has a verdict on an agent of the handbook in one of its modes"
         raise InputError(message, where=where, hint="compare the agents and modes of the traces with `skillctl show`")
-    return Replayer(handbook, table, outcomes, traces, root)
+    return Replayer(handbook, table, outcomes, traces, root, models)
 
 
 def read_training(replayer: Replayer, traces: Sequence[Trace], orchestrator: str) -> Training:

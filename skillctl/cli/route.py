@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import click
 
+from skillctl.cli.llm_options import llm_options
 from skillctl.errors import EXIT_NO, InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from skillctl.cli.language_models import LanguageModels
+    from skillctl.cli.llm_options import LlmOptions
     from skillctl.cli.route_blocks import BlockResult
     from skillctl.core.batch_routing import RouteOptions
     from skillctl.core.cascade import JointOutcomes
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 _STDIO = "-"
 _SHOWN_SKILLS = 5
+_EMBEDDED = "embedded"
 
 
 @click.command("route")
@@ -36,7 +40,14 @@ _SHOWN_SKILLS = 5
 @click.option("--in", "input_path", default=_STDIO, metavar="FILE", help="Queries or states, JSONL; - is stdin.")
 @click.option("--out", "output_path", default=_STDIO, metavar="FILE", help="Decisions, JSONL; - is stdout.")
 @click.option("--mode", help="Mode of lines that name none, instead of the handbook's default.")
-@click.option("--orchestrator", type=click.Choice(["embedded"]), default="embedded", show_default=True)
+@click.option(
+    "--orchestrator",
+    default="embedded",
+    show_default=True,
+    metavar="NAME",
+    help="Who names the skills: embedded, or a language model as litellm names it, or an agent that has one.",
+)
+@llm_options
 @click.option("--lambda", "cost_weight", type=click.FloatRange(min=0), help="Success that a US dollar is worth.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Spend at most so many US dollars on all lines together.")
 @click.option(
@@ -66,7 +77,8 @@ def route_command(
     input_path: str,
     output_path: str,
     mode: str | None,
-    orchestrator: str,  # noqa: ARG001 - one choice so far
+    orchestrator: str,
+    model_options: LlmOptions,
     cost_weight: float | None,
     budget: float | None,
     policy: Policy | Literal["cascade"],
@@ -101,6 +113,8 @@ def route_command(
     one = "greedy" if policy == "cascade" else policy
     options = RouteOptions(mode=mode, cost_weight=cost_weight, policy=one, seed=seed)
     run = _open_run(handbook, options, explain=explain, jobs=jobs, verbosity=ctx.obj["verbosity"])
+    if orchestrator != _EMBEDDED:
+        run = run.with_language_model(handbook, orchestrator, model_options)
     if trace_paths:
         run = run.with_cascades(trace_paths)
     with _repeatable(input_path) if budget is not None else nullcontext(input_path) as source:
@@ -137,6 +151,14 @@ class _Run:
     jobs: int
     verbosity: int
     joint: Mapping[str, JointOutcomes] | None = None
+    models: LanguageModels | None = None
+
+    def with_language_model(self, root: Path, name: str, options: LlmOptions) -> _Run:
+        """Let a language model name the skills: in one process, which asks about several states at once."""
+        from skillctl.cli.named_orchestrators import open_for_routing
+
+        models, opened = open_for_routing(root, self.table, name, options, is_quiet=self.verbosity < 1)
+        return replace(self, open_orchestrator=opened, jobs=1, models=models)
 
     def with_cascades(self, paths: Sequence[str]) -> _Run:
         from skillctl.cli.replay_logs import read_log
@@ -189,6 +211,8 @@ class _Run:
     def say_summary(self, summary: _Summary) -> None:
         from skillctl.report.decisions import render_totals
 
+        if self.models is not None:
+            self.models.say_result()
         if summary.unknown_skills:
             names = ", ".join(sorted(summary.unknown_skills)[:_SHOWN_SKILLS])
             count = summary.unknown_skills.total()

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from skillctl.cli.commits import Lesson, begin_commit, commit_learning, commit_options
+from skillctl.cli.llm_options import llm_options
 from skillctl.cli.options import dry_run_option, handbook_argument, output_option
 from skillctl.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from skillctl.cli.llm_options import LlmOptions
     from skillctl.cli.selection_run import Selected
     from skillctl.core.selecting import Rule
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("select")
 @handbook_argument
 @click.option("--validation", "paths", multiple=True, required=True, metavar="FILE", help="Traces; repeatable.")
-@click.option("--orchestrator", required=True, metavar="NAME", help="Whom to select for: embedded, or logged.")
+@click.option("--orchestrator", required=True, metavar="NAME", help="Whom to select for: embedded, logged, or a model.")
 @click.option(
     "--lambda",
     "cost_weight",
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Candidates at a time; same result."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@llm_options
 @output_option
 @dry_run_option
 @commit_options
@@ -65,6 +68,7 @@ def select_command(
     success_at: float,
     jobs: int,
     seed: int,
+    model_options: LlmOptions,
     output: str,
     dry_run: bool,
     commit: bool,
@@ -80,6 +84,7 @@ def select_command(
       skillctl select my-handbook --validation validation.jsonl.gz --orchestrator embedded
       skillctl select my-handbook --validation validation.jsonl.gz --orchestrator embedded --rule one-se --dry-run
     """
+    from skillctl.cli.named_orchestrators import is_language_model, open_models
     from skillctl.cli.selection_run import Wanted, select_skills
     from skillctl.report.selection_text import render_selection
     from skillctl.store.selections import encode_selection, save_selection
@@ -89,9 +94,13 @@ def select_command(
     if (rule == "ceiling") != (max_cost_per_query is not None):
         message = "--max-cost-per-query and --rule ceiling belong together"
         raise UsageError(message)
-    wanted = Wanted(paths, orchestrator, cost_weight, rule, max_cost_per_query, live, success_at, jobs, seed)
+    is_quiet = ctx.obj["verbosity"] < 1
+    models = open_models(model_options, is_quiet=is_quiet) if is_language_model(orchestrator) else None
+    wanted = Wanted(paths, orchestrator, cost_weight, rule, max_cost_per_query, live, success_at, jobs, seed, models)
     learning = begin_commit(handbook, commit=commit, branch=branch, dry_run=dry_run)
-    selected = select_skills(handbook, wanted, is_quiet=ctx.obj["verbosity"] < 1)
+    selected = select_skills(handbook, wanted, is_quiet=is_quiet)
+    if models is not None:
+        models.say_result()
     selection = selected.selection
     if not dry_run:
         save_selection(selection, handbook)

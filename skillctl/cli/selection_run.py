@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.replay_logs import Replayer
     from skillctl.core.candidates import Cut
     from skillctl.model.handbook import Handbook
 
 
 class Wanted(NamedTuple):
-    """What to select; the fields are the options of the command."""
+    """What to select; the fields are the options of the command, and what opens language models."""
 
     paths: tuple[str, ...]
     orchestrator: str
@@ -49,6 +50,7 @@ class Wanted(NamedTuple):
     success_at: float = 0.5
     jobs: int = 1
     seed: int = 0
+    models: LanguageModels | None = None
 
 
 class Selected(NamedTuple):
@@ -67,7 +69,7 @@ def select_skills(root: Path, wanted: Wanted, *, is_quiet: bool) -> Selected:
     """
     handbook = load_handbook(root)
     log = read_log(wanted.paths, success_at=wanted.success_at, is_quiet=is_quiet)
-    replayer = open_replayer(handbook, log.traces, None, str(root))
+    replayer = open_replayer(handbook, log.traces, None, str(root), models=wanted.models)
     cost_weight = handbook.settings.cost_weight if wanted.cost_weight is None else wanted.cost_weight
     trees = {mode: Tree(handbook.skills.get(ModeId(mode), ())) for mode in replayer.outcomes}
     agents = replayer.table.agents
@@ -103,7 +105,8 @@ def _replay_live(arenas: list[Arena], replayer: Replayer, orchestrator: str) -> 
         pruned = prune_handbook(replayer.handbook, mode, cut)
         rows = np.array([0, *(1 + k for k, skill in enumerate(arena.tree.skills) if skill in cut)], np.int32)
         table = replace(arena.table, skills=tuple(arena.table.skills[row] for row in rows))
-        weights = open_named(orchestrator, pruned, table, mode, replayer.traces).weigh(arena.texts)
+        opened = open_named(orchestrator, pruned, table, mode, replayer.traces, models=replayer.models)
+        weights = opened.weigh(arena.texts)
         return arena.replay(cut, weights._replace(skills=rows[weights.skills]))
 
     return replay

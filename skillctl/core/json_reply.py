@@ -48,3 +48,7 @@ def _decode_all(text: str) -> Iterator[Any]:
 def _refuse(constant: str) -> None:
     message = f"{constant} is not JSON"
     raise ValueError(message)
+
+
+class ReplyFaultError(ValueError):
+    """Says in words why a reply cannot be used: to people, and to the model that is asked to repair it."""
