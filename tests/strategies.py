@@ -22,6 +22,7 @@ from skillctl.model.handbook import (
     Playbook,
     Price,
     Profile,
+    Refined,
     Settings,
     Skill,
 )
@@ -154,10 +155,12 @@ indicators = any_text.map(Indicator) | st.sampled_from([r"\b[xyz]\s*=", "^a'b$",
     lambda pattern: Indicator(pattern, is_regex=True)
 )
 origins = st.none() | st.builds(Origin, how=any_text, source_skills=id_lists, queries=id_lists)
+digests = st.binary(min_size=16, max_size=16).map(lambda digest: f"blake2b:{digest.hex()}")
+refined = st.builds(Refined, traces=digests, validation=digests, skills=digests)
 sources = st.builds(
     EvidenceSource,
     name=any_text,
-    digest=st.binary(min_size=16, max_size=16).map(lambda digest: f"blake2b:{digest.hex()}"),
+    digest=digests,
     bytes=counts,
     traces=counts,
     no_verdict=counts,
@@ -265,6 +268,7 @@ def handbooks(draw: st.DrawFn) -> Handbook:
         description=draw(st.just("") | any_text),
         settings=draw(_settings(modes)),
         evidence=tuple(draw(st.lists(sources, max_size=2))),
+        refined=tuple(draw(st.lists(refined, max_size=2, unique=True))),
         extra=draw(extras),
         **values,
     )
@@ -299,6 +303,7 @@ def _settings(modes: list[str]) -> st.SearchStrategy[Settings]:
         default_mode=st.none() | st.sampled_from(modes),
         cost_weight=amounts,
         half_life=st.none() | st.sampled_from(["30d", "1.5h"]),
+        prior_strength=st.none() | positive,
         orchestrator=st.builds(
             OrchestratorSettings,
             temperature=st.none() | positive,

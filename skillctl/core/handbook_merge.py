@@ -112,6 +112,8 @@ def _merge_fact(path: Path, sides: _Sides, *, adds_up: bool) -> tuple[Any, bool]
         return ours, True
     if path == ("evidence",):
         return merge_ledgers(base, ours, theirs), adds_up
+    if path == ("refined",):
+        return (), True  # neither side saw the skills that the merge gives
     if base is ABSENT and ABSENT not in (ours, theirs) and (ours in _NOTHING or theirs in _NOTHING):
         return (theirs if ours in _NOTHING else ours), True
     return ours, False

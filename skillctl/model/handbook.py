@@ -266,6 +266,7 @@ class Settings:
         default_mode: Mode of queries and traces that name none; ``None`` means the first in order of id.
         cost_weight: The default λ of routing, in success per US dollar (key ``lambda``).
         half_life: Evidence halves after so much age, as given to ``profile --half-life``; ``None`` keeps all.
+        prior_strength: Weight κ of the prior of a skill, in runs; ``None`` lets `profile` fit it.
         orchestrator: Numbers of the embedded orchestrator.
         extra: Hand-written ``x-…`` fields, kept as they are.
     """
@@ -273,6 +274,7 @@ class Settings:
     default_mode: ModeId | None = None
     cost_weight: float = 0.0
     half_life: str | None = None
+    prior_strength: float | None = None
     orchestrator: OrchestratorSettings = field(default_factory=OrchestratorSettings)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -299,6 +301,21 @@ class EvidenceSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Refined:
+    """One entry of the refinement ledger: with these data, nothing is left to refine in these skills.
+
+    Attributes:
+        traces: Digest of the training traces.
+        validation: Digest of the validation traces.
+        skills: Digest of the skills of all modes.
+    """
+
+    traces: str
+    validation: str
+    skills: str
+
+
+@dataclass(frozen=True, slots=True)
 class Handbook:
     """A whole handbook. All mappings are in order of id; skills are in order of id per mode."""
 
@@ -310,6 +327,7 @@ class Handbook:
     skills: Mapping[ModeId, tuple[Skill, ...]] = field(default_factory=dict)
     agents: Mapping[AgentId, Agent] = field(default_factory=dict)
     playbooks: Mapping[PlaybookId, Playbook] = field(default_factory=dict)
+    refined: tuple[Refined, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def default_mode(self) -> ModeId:

@@ -6,6 +6,7 @@ Decoding expects data that was checked; encoding leaves out what is unknown, emp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from skillctl.model.handbook import (
@@ -21,6 +22,7 @@ from skillctl.model.handbook import (
     Origin,
     Playbook,
     PlaybookId,
+    Refined,
     Settings,
     Skill,
     SkillId,
@@ -46,7 +48,12 @@ def encode_handbook_file(handbook: Handbook) -> Data:
         "name": handbook.name,
         **without_nothing({"description": handbook.description}),
         "settings": encode_settings(handbook.settings),
-        **without_nothing({"evidence": [encode_source(source) for source in handbook.evidence]}),
+        **without_nothing(
+            {
+                "evidence": [encode_source(source) for source in handbook.evidence],
+                "refined": [asdict(entry) for entry in handbook.refined],
+            }
+        ),
         **handbook.extra,
     }
 
@@ -58,6 +65,7 @@ def decode_handbook_file(data: Data) -> Handbook:
         description=data.get("description", ""),
         settings=decode_settings(data.get("settings", {})),
         evidence=tuple(EvidenceSource(**_known(source)) for source in data.get("evidence", ())),
+        refined=tuple(Refined(**_known(entry)) for entry in data.get("refined", ())),
         extra=extra_fields(data),
     )
 
@@ -71,6 +79,7 @@ def encode_settings(settings: Settings) -> Data:
         **without_nothing(
             {
                 "half_life": settings.half_life,
+                "prior_strength": settings.prior_strength,
                 "orchestrator": without_nothing(
                     {
                         "temperature": numbers.temperature,
@@ -90,6 +99,7 @@ def decode_settings(data: Data) -> Settings:
         default_mode=data.get("default_mode"),
         cost_weight=data.get("lambda", 0.0),
         half_life=data.get("half_life"),
+        prior_strength=data.get("prior_strength"),
         orchestrator=OrchestratorSettings(**_known(data.get("orchestrator", {}))),
         extra=extra_fields(data),
     )

@@ -1,0 +1,225 @@
+"""One mode with its traces: how any set of skills would be profiled by them, and how it would route."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from skillctl.core.counting import EvidenceCounter
+from skillctl.core.embedded import EmbeddedOrchestrator
+from skillctl.core.evidence import Evidence
+from skillctl.core.features import WordTable
+from skillctl.core.orchestration import SkillWeights
+from skillctl.core.outcomes import tabulate_outcomes
+from skillctl.core.pair_layout import build_layout
+from skillctl.core.profiling import build_profiles
+from skillctl.core.replay import ModeLog, Play, align_outcomes, build_board
+from skillctl.core.routing_table import compile_table
+from skillctl.core.skill_credit import expand
+from skillctl.core.skill_index import build_skill_index
+from skillctl.core.space import POINT_STEPS, fit_space, project
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from skillctl.core.features import WordEmbedder
+    from skillctl.core.half_life import HalfLife
+    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.outcomes import Outcomes
+    from skillctl.core.replay import Board
+    from skillctl.core.routing_table import ModeTable
+    from skillctl.model.handbook import Handbook, ModeId, Skill
+    from skillctl.model.trace import Trace
+
+    Floats = NDArray[np.float64]
+
+
+class Standing(NamedTuple):
+    """A set of skills, profiled by the training traces.
+
+    Attributes:
+        skills: In order of id.
+        handbook: The mode alone, with these skills and the profiles that follow.
+        table: The same, compiled.
+        weights: Shares of skills in each training query, 0 is the root, shape (q, 1 + skills).
+        choice: On each training query the agent that would be chosen, -1 for none, shape (q,).
+        chosen: The same on each validation query that can be replayed.
+        reward: Success minus λ times cost of that agent on each of these.
+    """
+
+    skills: tuple[Skill, ...]
+    handbook: Handbook
+    table: ModeTable
+    weights: Floats
+    choice: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    reward: Floats
+
+    def find_main(self, among: Sequence[int]) -> NDArray[np.int64]:
+        """Return which of some skills (numbered from 1) weighs most in each training query, 0 where none does."""
+        if not among:
+            return np.zeros(len(self.weights), np.int64)
+        shares = self.weights[:, list(among)]
+        return np.where(shares.max(axis=1) > 0, np.array(among)[shares.argmax(axis=1)], 0)
+
+    def list_leaves(self) -> list[int]:
+        """Return the skills without finer ones, numbered from 1."""
+        parents = {skill.parent for skill in self.skills}
+        return [number for number, skill in enumerate(self.skills, 1) if skill.id not in parents]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """An orchestrator that remembers what it said of some texts."""
+
+    inner: Orchestrator
+    weights: SkillWeights
+    rows: dict[str, int]
+
+    def weigh(self, texts: Sequence[str]) -> SkillWeights:
+        """Return the weights for each text."""
+        if not all(text in self.rows for text in texts):
+            return self.inner.weigh(texts)
+        rows = np.array([self.rows[text] for text in texts], np.int64)
+        counts = np.diff(self.weights.indptr)[rows]
+        entries = expand(self.weights.indptr[:-1][rows], counts)
+        return SkillWeights(
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            self.weights.skills[entries],
+            self.weights.weights[entries],
+        )
+
+
+class RememberedWords:
+    """Embeds each distinct word once."""
+
+    def __init__(self, inner: WordEmbedder) -> None:
+        self.dim = inner.dim
+        self._inner = inner
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+
+    def embed_words(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return sums of shape (n, dim)."""
+        new = [word for word in dict.fromkeys(words) if word not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, self._inner.embed_words(new), strict=True))
+        return np.array([self._vectors[word] for word in words], np.float32).reshape(-1, self.dim)
+
+
+class ModeBench:
+    """The traces of one mode.
+
+    Args:
+        handbook: The whole handbook.
+        mode: The mode.
+        training: All training traces.
+        validation: All validation traces.
+        embedder: Word vectors.
+        half_life: How evidence decays, or ``None``.
+    """
+
+    def __init__(
+        self,
+        handbook: Handbook,
+        mode: ModeId,
+        training: Sequence[Trace],
+        validation: Sequence[Trace],
+        *,
+        embedder: WordEmbedder,
+        half_life: HalfLife | None = None,
+    ) -> None:
+        default = handbook.default_mode()
+        self.mode = mode
+        self._base = replace(
+            handbook,
+            modes={mode: handbook.modes[mode]},
+            settings=replace(handbook.settings, default_mode=default),
+        )
+        self._half_life = half_life
+        self._embedder = RememberedWords(embedder)
+        self._traces = [
+            trace
+            for trace in training
+            if (trace.mode or default) == mode or any(step.mode == mode for step in trace.steps)
+        ]
+        agents = sorted(handbook.agents)
+        works = np.array([mode in handbook.agents[agent].modes for agent in agents], bool)
+        self.training = _tabulate(training, mode, default, agents, works)
+        self.validation = _tabulate(validation, mode, default, agents, works)
+        self._texts = list(dict.fromkeys([*self.training.texts, *self.validation.texts]))
+        features = WordTable(self._embedder).read(self.training.texts)
+        space = fit_space(features.semantic, features.surface)
+        found = project(space, features.semantic, features.surface).points
+        self.points: Floats = found.astype(np.float64) / float(POINT_STEPS)
+        self.surface = features.surface
+        known = ~np.isnan(self.training.success)
+        self.wins: Floats = np.where(known, self.training.success, 0.0)
+        self.losses: Floats = np.where(known, 1.0 - self.training.success, 0.0)
+
+    def assess(self, skills: tuple[Skill, ...]) -> Standing:
+        """Return how these skills are profiled, and how they route."""
+        bare = replace(self._base, skills={self.mode: skills})
+        orchestrator = self._open(skills)
+        evidence = Evidence(build_layout(bare))
+        EvidenceCounter(evidence, lambda _: orchestrator, half_life=self._half_life).add(self._traces)
+        evidence.round()
+        handbook = build_profiles(bare, evidence)
+        routing = compile_table(handbook, {})
+        table = routing.modes[self.mode]
+        cost_weight = handbook.settings.cost_weight
+
+        def replay(outcomes: Outcomes) -> tuple[SkillWeights, Board]:
+            weights = orchestrator.weigh(outcomes.texts)
+            rates = np.zeros((len(table.skills), len(routing.agents)))
+            log = ModeLog(table, outcomes, weights, rates)
+            return weights, build_board([log], routing.agents, Play(cost_weight))
+
+        weights, board = replay(self.training)
+        chosen = replay(self.validation)[1] if self.validation.texts else None
+        return Standing(
+            skills,
+            handbook,
+            table,
+            _spread(weights, len(skills)),
+            _match_choice(self.training, board),
+            np.empty(0, np.int64) if chosen is None else chosen.chosen,
+            np.empty(0) if chosen is None else _reward(chosen, cost_weight),
+        )
+
+    def _open(self, skills: tuple[Skill, ...]) -> Weighed:
+        index = build_skill_index(skills, self._embedder)
+        inner = EmbeddedOrchestrator(index, lambda: self._embedder, self._base.settings.orchestrator)
+        return Weighed(inner, inner.weigh(self._texts), {text: row for row, text in enumerate(self._texts)})
+
+
+def _tabulate(
+    traces: Sequence[Trace], mode: str, default: str, agents: Sequence[str], works: NDArray[np.bool_]
+) -> Outcomes:
+    """Return the outcomes of the agents that work in the mode, queries without any verdict left out."""
+    outcomes = align_outcomes(tabulate_outcomes(traces, mode=mode, default_mode=default), agents)
+    outcomes.success[:, ~works] = np.nan
+    return outcomes.take(np.flatnonzero(~np.isnan(outcomes.success).all(axis=1)))
+
+
+def _spread(weights: SkillWeights, skills: int) -> Floats:
+    count = len(weights.indptr) - 1
+    shares = np.zeros((count, 1 + skills))
+    shares[np.repeat(np.arange(count), np.diff(weights.indptr)), weights.skills] = weights.weights
+    return shares
+
+
+def _match_choice(outcomes: Outcomes, board: Board) -> NDArray[np.int64]:
+    """Return the choice for each query; -1 where the gates of all agents with a verdict are shut."""
+    chosen = {(type(key), key): agent for key, agent in zip(board.query_ids, board.chosen.tolist(), strict=True)}
+    return np.array([chosen.get((type(key), key), -1) for key in outcomes.query_ids], np.int64)
+
+
+def _reward(board: Board, cost_weight: float) -> Floats:
+    """Return success minus λ times the logged cost of the chosen agents; an unknown cost is left out."""
+    rows = np.arange(len(board))
+    cost = board.cost[rows, board.chosen] if cost_weight else np.zeros(len(board))
+    return np.asarray(board.success[rows, board.chosen] - cost_weight * np.nan_to_num(cost), dtype=np.float64)
