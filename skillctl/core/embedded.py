@@ -66,11 +66,19 @@ class EmbeddedOrchestrator:
 
     def weigh(self, texts: Sequence[str]) -> SkillWeights:
         """Return the weights for each text; a row depends on its text alone, never on the batch."""
+        temperature = self._settings.temperature
+        return self.weigh_at(texts, [DEFAULT_TEMPERATURE if temperature is None else temperature])[0]
+
+    def weigh_at(self, texts: Sequence[str], temperatures: Sequence[float]) -> list[SkillWeights]:
+        """Return the weights under each of several temperatures."""
         skills = self._index.lexicon.skills
         if not skills:
-            return root_weights(len(texts))
-        size = max(1, min(_BATCH, _BATCH_CELLS // skills))
-        return join_weights([self._weigh_batch(batch) for batch in _split(texts, size)])
+            return [root_weights(len(texts)) for _ in temperatures]
+        parts = []
+        for batch in _split(texts, max(1, min(_BATCH, _BATCH_CELLS // skills))):
+            closeness, similarity = self.find_closeness(batch)
+            parts.append([self._weigh_closeness(closeness, similarity, value) for value in temperatures])
+        return [join_weights([part[place] for part in parts]) for place in range(len(temperatures))]
 
     def find_closeness(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how close texts are to skills, shape (n, K), and their similarity to the most similar one.
@@ -103,11 +111,11 @@ class EmbeddedOrchestrator:
         cosine = (part @ self._directions).astype(np.float64) / float(SEMANTIC_STEPS) ** 2
         return np.asarray(found.captured[:, None] * cosine)
 
-    def _weigh_batch(self, texts: Sequence[str]) -> SkillWeights:
+    def _weigh_closeness(
+        self, closeness: NDArray[np.float64], similarity: NDArray[np.float64], temperature: float
+    ) -> SkillWeights:
         settings, index = self._settings, self._index
-        temperature = DEFAULT_TEMPERATURE if settings.temperature is None else settings.temperature
         least = DEFAULT_MIN_SIMILARITY if settings.min_similarity is None else settings.min_similarity
-        closeness, similarity = self.find_closeness(texts)
         levels = [
             Level(index.level_skills[start:end], temperature * spread)
             for start, end, spread in zip(index.level_ptr, index.level_ptr[1:], index.level_spread, strict=False)

@@ -26,7 +26,7 @@ _FUNCTION_WORDS = frozenset(
     )
 )
 # Below this z-score a term is as likely to be chance (two-sided 5 %, as in Monroe et al.).
-_MIN_Z = 1.96
+MIN_Z = 1.96
 # A term that occurs in fewer of the group's texts names one text, not the group.
 _MIN_SHARE = 0.15
 
@@ -68,7 +68,7 @@ def terms_of(text: str) -> set[str]:
 
 
 def find_telling_terms(
-    texts: Sequence[str], groups: Sequence[Collection[int]], *, limit: int = 8
+    texts: Sequence[str], groups: Sequence[Collection[int]], *, limit: int = 8, min_z: float = MIN_Z
 ) -> list[list[TellingTerm]]:
     """Return, for each group of texts, its most telling terms, best first.
 
@@ -79,6 +79,7 @@ def find_telling_terms(
         texts: All texts.
         groups: Indices into ``texts``.
         limit: At most so many terms a group.
+        min_z: Terms with a smaller z-score say nothing.
     """
     documents = [terms_of(text) for text in texts]
     background: Counter[str] = Counter()
@@ -86,12 +87,12 @@ def find_telling_terms(
         background.update(document)
     # A term in a single text can tell nothing; sorting fixes the order of equal scores.
     vocabulary = sorted(term for term, count in background.items() if count > 1)
-    if not vocabulary:
+    if len(vocabulary) < 2:  # noqa: PLR2004 - odds take an alternative
         return [[] for _ in groups]
     number = {term: index for index, term in enumerate(vocabulary)}
     total = np.array([background[term] for term in vocabulary], dtype=np.float64)
     prior = total / total.sum() * max(10.0, len(texts) / 100)
-    return [_telling(documents, group, vocabulary, number, total, prior, limit) for group in groups]
+    return [_telling(documents, group, vocabulary, number, total, prior, min_z)[:limit] for group in groups]
 
 
 def _telling(  # noqa: PLR0917 - one step of the function above, with what all groups share
@@ -101,7 +102,7 @@ def _telling(  # noqa: PLR0917 - one step of the function above, with what all g
     number: dict[str, int],
     total: NDArray[np.float64],
     prior: NDArray[np.float64],
-    limit: int,
+    min_z: float,
 ) -> list[TellingTerm]:
     counts = np.zeros(len(vocabulary))
     for index in group:
@@ -109,7 +110,7 @@ def _telling(  # noqa: PLR0917 - one step of the function above, with what all g
     z = log_odds_z(counts, total - counts, prior)
     share = counts / max(1, len(group))
     order = np.lexsort((np.arange(len(vocabulary)), -np.round(z, 9)))
-    kept = [k for k in order if z[k] >= _MIN_Z and share[k] >= _MIN_SHARE][:limit]
+    kept = [k for k in order if z[k] >= min_z and share[k] >= _MIN_SHARE]
     return [TellingTerm(vocabulary[k], float(z[k]), float(share[k])) for k in kept]
 
 

@@ -50,34 +50,54 @@ class Outcomes(NamedTuple):
 
 
 def tabulate_outcomes(traces: Iterable[Trace], *, mode: str, default_mode: str) -> Outcomes:
-    """Return the outcomes of the traces of one mode; a trace that names no mode is in the default mode.
+    """Return the outcomes of the traces of one mode; a trace that names no mode is in the default mode."""
+    chosen = (trace for trace in traces if (trace.mode or default_mode) == mode)
+    tables = tabulate_modes(chosen, default_mode)
+    return tables.get(mode) or _Table().finish()
+
+
+def tabulate_modes(traces: Iterable[Trace], default_mode: str) -> dict[str, Outcomes]:
+    """Return the outcomes of traces by mode, in order of id; the traces are not kept.
 
     Ids are kept apart by type, as in the logs: 1 and "1" are two queries.
     """
-    number: dict[tuple[type, str | int], int] = {}
-    texts: list[str] = []
-    tasks: list[str | None] = []
-    agents: dict[str, int] = {}
-    cells: list[tuple[int, int, float, float]] = []
+    tables: dict[str, _Table] = {}
     for trace in traces:
-        if (trace.mode or default_mode) != mode:
-            continue
-        row = number.setdefault((type(trace.query_id), trace.query_id), len(number))
-        if row == len(texts):
-            texts.append(trace.query)
-            tasks.append(trace.task)
-        column = agents.setdefault(trace.agent, len(agents))
+        tables.setdefault(trace.mode or default_mode, _Table()).add(trace)
+    return {mode: tables[mode].finish() for mode in sorted(tables)}
+
+
+class _Table:
+    """Outcomes of one mode while they are collected."""
+
+    def __init__(self) -> None:
+        self._queries: dict[tuple[type, str | int], int] = {}
+        self._texts: list[str] = []
+        self._tasks: list[str | None] = []
+        self._agents: dict[str, int] = {}
+        self._cells: list[tuple[int, int, float, float]] = []
+
+    def add(self, trace: Trace) -> None:
+        row = self._queries.setdefault((type(trace.query_id), trace.query_id), len(self._queries))
+        if row == len(self._texts):
+            self._texts.append(trace.query)
+            self._tasks.append(trace.task)
+        column = self._agents.setdefault(trace.agent, len(self._agents))
         verdict = np.nan if trace.success is None or trace.error is not None else float(trace.success)
-        cells.append((row, column, verdict, np.nan if trace.cost_usd is None else trace.cost_usd))
-    order = sorted(agents)
-    rank = np.array([order.index(agent) for agent in agents], dtype=np.int64)
-    table = np.array(cells, dtype=np.float64).reshape(-1, 4)
-    rows, columns = table[:, 0].astype(np.int64), rank[table[:, 1].astype(np.int64)]
-    shape = (len(texts), len(order))
-    success, trials = _mean_by_cell(shape, rows, columns, table[:, 2])
-    cost, _ = _mean_by_cell(shape, rows, columns, table[:, 3])
-    ids = tuple(query_id for _, query_id in number)
-    return Outcomes(ids, tuple(texts), tuple(tasks), tuple(order), success, trials, cost)
+        cost = np.nan if trace.cost_usd is None else trace.cost_usd
+        self._cells.append((row, column, verdict, cost))
+
+    def finish(self) -> Outcomes:
+        order = sorted(self._agents)
+        place = {agent: number for number, agent in enumerate(order)}
+        rank = np.array([place[agent] for agent in self._agents], dtype=np.int64)
+        table = np.array(self._cells, dtype=np.float64).reshape(-1, 4)
+        rows, columns = table[:, 0].astype(np.int64), rank[table[:, 1].astype(np.int64)]
+        shape = (len(self._texts), len(order))
+        success, trials = _mean_by_cell(shape, rows, columns, table[:, 2])
+        cost, _ = _mean_by_cell(shape, rows, columns, table[:, 3])
+        ids = tuple(query_id for _, query_id in self._queries)
+        return Outcomes(ids, tuple(self._texts), tuple(self._tasks), tuple(order), success, trials, cost)
 
 
 def _mean_by_cell(

@@ -36,7 +36,7 @@ def build_profiles(handbook: Handbook, evidence: Evidence) -> Handbook:
         agent: dict(handbook.agents[agent].profiles) for agent in handbook.agents
     }
     for mode in evidence.layout.modes:
-        for agent, competence in _build_competences(mode, evidence).items():
+        for agent, competence in _build_competences(mode, evidence, handbook.settings.prior_strength).items():
             pair = mode.first_pair + mode.agents.index(agent)
             old = profiles[agent].pop(mode.mode, Profile())
             runs = int(evidence.runs[pair])
@@ -55,7 +55,9 @@ def _with_profiles(agent: Agent, profiles: dict[ModeId, Profile]) -> Agent:
     return replace(agent, profiles={mode: profiles[mode] for mode in sorted(profiles)})
 
 
-def _build_competences(mode: ModeLayout, evidence: Evidence) -> dict[AgentId, dict[str, Competence]]:
+def _build_competences(
+    mode: ModeLayout, evidence: Evidence, strength: float | None
+) -> dict[AgentId, dict[str, Competence]]:
     shape = (len(mode.agents), len(mode.keys))
     wins = evidence.successes[mode.cells].reshape(shape) / UNITS
     losses = evidence.failures[mode.cells].reshape(shape) / UNITS
@@ -63,7 +65,7 @@ def _build_competences(mode: ModeLayout, evidence: Evidence) -> dict[AgentId, di
     competences: dict[AgentId, dict[str, Competence]] = {agent: {} for agent in mode.agents}
     if len(tried):
         wins, losses = wins[tried], losses[tried]
-        kappa = fit_kappa(mode.tree, wins, losses)
+        kappa = strength if strength is not None else fit_kappa(mode.tree, wins, losses)
         alpha, beta = tree_posteriors(mode.tree, wins, losses, kappa)
         runs = evidence.runs[mode.first_pair : mode.first_pair + len(mode.agents)][tried]
         _inform_newcomers(mode.tree, Posterior(alpha, beta), Counts(wins, losses), runs, kappa)

@@ -21,6 +21,7 @@ _FIELD_NAMES = {
     "cost_weight": "lambda (success that a dollar is worth)",
     "default_mode": "default mode",
     "half_life": "half-life of evidence",
+    "prior_strength": "strength of the prior (in runs)",
     "orchestrator": "numbers of the orchestrator",
     "context_tokens": "context",
     "api_base": "endpoint",

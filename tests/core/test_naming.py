@@ -36,6 +36,7 @@ def test_groups_without_difference_or_without_words_have_no_name() -> None:
     assert find_telling_terms(["same words"] * 10, [range(5)]) == [[]]
     assert find_telling_terms(["12", "34"], [[0], [1]]) == [[], []]
     assert find_telling_terms([], []) == []
+    assert find_telling_terms(["add 1", "add 2"], [[0], [1]]) == [[], []]
 
 
 @given(st.lists(st.text(max_size=30), max_size=5))

@@ -1,0 +1,154 @@
+"""Skills found in outcomes: groups of queries on several granularities.
+
+Queries are grouped by what their texts say together with how agents are likely to fare on them (a ridge regression
+from text to outcome), so that groups differ in what matters to routing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from skillctl.core.clustering import Clusters, choose_examples, find_clusters, merge_clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+MIN_QUERIES = 20  # in fewer nothing is found
+QUERIES_A_SKILL = 6  # the finest skills hold so many on average
+SKILLS_PER_ROOT = 2.3  # and there are at most so many for each unit of √n
+MOST_FINE_SKILLS = 200
+COARSER = (8, 4, 2, 1)  # each granularity has so many times fewer skills than the finest
+EXAMPLES = 10
+RIDGE_PENALTY = 10.0
+
+
+class Draft(NamedTuple):
+    """A skill to be.
+
+    Attributes:
+        parent: Place of the coarser skill in the list of drafts, or -1 directly below the mode.
+        members: The queries that made it, in order.
+        examples: The most central of them, best first.
+        group: Place of the candidate that it stands for, or -1 for a cluster.
+    """
+
+    parent: int
+    members: Ints
+    examples: Ints
+    group: int = -1
+
+
+def draft_skills(
+    points: Floats,
+    success: Floats,
+    rng: np.random.Generator,
+    *,
+    groups: Sequence[Ints] = (),
+    parents: Sequence[int] = (),
+) -> list[Draft]:
+    """Return candidate skills, parents before their children.
+
+    Args:
+        points: Shape (n, d), the queries' texts in the space of all of them.
+        success: Shape (n, agents), mean verdicts, NaN where there is none.
+        rng: Source of the clusters' seeds.
+        groups: Candidate skills: members of each, such as the queries of one label. They become the coarsest
+            skills, and clusters are sought within them; queries in no group are clustered by themselves.
+        parents: Place of the group above each group, which stands before it, or -1; none is above any when empty.
+    """
+    if len(points) < MIN_QUERIES:
+        return []
+    joined = np.concatenate([points, predict_outcomes(points, success)], axis=1)
+    tree = _Tree(points)
+    if groups:
+        tree.add_groups(groups, parents or [-1] * len(groups))
+        for place, group in enumerate(groups):
+            if len(group) >= 2 * QUERIES_A_SKILL and place not in parents:
+                tree.add_clusters(place, group, _cluster(joined[group], rng, levels=COARSER[-2:]))
+    else:
+        everything = np.arange(len(points))
+        tree.add_clusters(-1, everything, _cluster(joined, rng, levels=COARSER))
+    return tree.write()
+
+
+def predict_outcomes(points: Floats, success: Floats) -> Floats:
+    """Return how agents are expected to fare on each query by its text, on the scale of the points.
+
+    Fitted values of a ridge regression (Hoerl and Kennard, 1970) of the outcomes, centred per query and agent, on the
+    points. Only agents near the best matter to routing. Whether groups that have seen outcomes hold for new queries
+    is for `skillctl.core.calibrating` to tell, on queries that they have not seen.
+    """
+    chosen = success[:, find_contenders(success)]
+    known = ~np.isnan(chosen)
+    mean = np.where(known, chosen, 0.0).sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    residual = np.where(known, chosen - mean, 0.0)
+    residual -= np.where(known, residual.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)
+    centred = points - points.mean(axis=0)
+    moments = centred.T @ centred
+    penalty = RIDGE_PENALTY * max(float(np.trace(moments)), 1e-9) / len(points)
+    fitted = centred @ np.linalg.solve(moments + penalty * np.eye(len(moments)), centred.T @ residual)
+    spread = float(fitted.std()) * np.sqrt(fitted.shape[1])
+    size = np.sqrt(float((centred**2).sum(axis=1).mean()) / 2)
+    return np.asarray(fitted * (size / spread if spread > 0 else 0.0), dtype=np.float64)
+
+
+def find_contenders(success: Floats, gap: float = 0.2) -> NDArray[np.bool_]:
+    """Return which agents come within ``gap`` of the best one's success rate, shape (agents,)."""
+    known = ~np.isnan(success)
+    mean = (np.nansum(success, axis=0) + 1) / (known.sum(axis=0) + 2)
+    return np.asarray(mean >= mean.max() - gap, dtype=np.bool_)
+
+
+class _Tree:
+    """Drafts while they are collected."""
+
+    def __init__(self, points: Floats) -> None:
+        self._points = points
+        self._members: list[Ints] = []
+        self._parents: list[int] = []
+        self._groups: list[int] = []
+
+    def add_groups(self, groups: Sequence[Ints], parents: Sequence[int]) -> None:
+        """Add candidates, directly below the mode or below another."""
+        for place, (group, parent) in enumerate(zip(groups, parents, strict=True)):
+            self._add(parent, np.sort(np.asarray(group, dtype=np.int64)), place)
+
+    def add_clusters(self, top: int, rows: Ints, levels: Sequence[Ints]) -> None:
+        """Add nested partitions of some queries below a draft; a cluster that is all of its parent is left out."""
+        above = np.full(len(rows), top)
+        for labels in levels:
+            below = above.copy()
+            for label in range(int(labels.max()) + 1):
+                inside = np.flatnonzero(labels == label)
+                parent = int(above[inside[0]])
+                if np.count_nonzero(above == parent) > len(inside):
+                    below[inside] = self._add(parent, rows[inside], -1)
+            above = below
+
+    def _add(self, parent: int, members: Ints, group: int) -> int:
+        self._members.append(members)
+        self._parents.append(parent)
+        self._groups.append(group)
+        return len(self._members) - 1
+
+    def write(self) -> list[Draft]:
+        """Return the drafts with their examples."""
+        return [
+            Draft(parent, members, choose_examples(self._points, members, EXAMPLES), group)
+            for parent, members, group in zip(self._parents, self._members, self._groups, strict=True)
+        ]
+
+
+def _cluster(points: Floats, rng: np.random.Generator, *, levels: Sequence[int]) -> list[Ints]:
+    """Return nested partitions, coarse to fine: k-means for the finest, Ward's merges of it for the others."""
+    finest = max(2.0, min(len(points) / QUERIES_A_SKILL, SKILLS_PER_ROOT * np.sqrt(len(points)), MOST_FINE_SKILLS))
+    sizes = sorted({max(2, round(finest / level)) for level in levels})
+    clusters: Clusters = find_clusters(points, sizes[-1], rng)
+    return [*(merge_clusters(clusters, size)[clusters.labels] for size in sizes[:-1]), clusters.labels]
