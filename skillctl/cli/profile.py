@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillctl.cli.llm_options import LlmOptions
+    from skillctl.cli.trace_sources import TraceSources
     from skillctl.model.handbook import Handbook
     from skillctl.report.profile_report import Counts
 
@@ -51,6 +52,12 @@ _NO_HALF_LIFE = "none"
     show_default=True,
     help="A score from here on is a success, where a trace has no `success`.",
 )
+@click.option(
+    "--calibrate",
+    "is_calibrated",
+    is_flag=True,
+    help="First choose the orchestrator's temperature and the prior's strength on held-out queries; they are saved.",
+)
 @click.option("--add-agents", is_flag=True, help="Add agents and modes that the traces have and the handbook has not.")
 @click.option(
     "--orchestrator",
@@ -72,6 +79,7 @@ def profile_command(
     update: bool,
     half_life: str | None,
     success_at: float,
+    is_calibrated: bool,
     add_agents: bool,
     orchestrator: str,
     model_options: LlmOptions,
@@ -90,6 +98,9 @@ def profile_command(
       skillctl profile my-handbook --traces traces.jsonl.gz --traces new.jsonl --update
     """
     is_quiet = ctx.obj["verbosity"] < 1
+    if is_calibrated and update:
+        message = "--calibrate recounts all evidence, --update keeps it"
+        raise UsageError(message, hint="calibrate with all logs and without --update")
     models = open_models(model_options, is_quiet=is_quiet) if is_language_model(orchestrator) else None
     learning = begin_commit(handbook, commit=commit, branch=branch, dry_run=dry_run)
     with nullcontext() if dry_run else handbook_lock(handbook):
@@ -103,7 +114,10 @@ def profile_command(
             orchestrator=orchestrator,
             models=models,
         )
-        with open_sources(paths, is_quiet=is_quiet, is_read_twice=plan.reads_twice(before)) as sources:
+        twice = is_calibrated or plan.reads_twice(before)
+        with open_sources(paths, is_quiet=is_quiet, is_read_twice=twice) as sources:
+            if is_calibrated:
+                before = _calibrate(before, sources, success_at)
             after, counts = profile_logs(before, sources, plan)
         if models is not None:
             models.say_result()
@@ -122,6 +136,12 @@ def _say_subject(before: Handbook, after: Handbook) -> str:
     evidence = describe_evidence(before, after)
     agents = count_of(sum(bool(agent.profiles) for agent in after.agents.values()), "agent")
     return f"Rate {agents} on {evidence}" if evidence else f"Rate {agents} anew on the same logs"
+
+
+def _calibrate(handbook: Handbook, sources: TraceSources, success_at: float) -> Handbook:
+    from skillctl.cli.calibration import calibrate_handbook
+
+    return calibrate_handbook(handbook, sources, success_at=success_at, seed=0)
 
 
 def _with_half_life(handbook: Handbook, text: str | None, *, update: bool, root: Path) -> Handbook:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 FOLDS = 4
-TEMPERATURES = (0.1, 0.25, 0.5)
+TEMPERATURES = (0.05, 0.1, 0.25, 0.5)
 KAPPAS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 # A specialist counts although it fails elsewhere: an agent this near to the best one in some skill matters.
-_NEAR_IN_A_SKILL = 0.05
-_SCREENING_KAPPA = 6.0
+_NEAR_IN_A_SKILL = 0.1
+_SCREENING_KAPPA = 2.0
 _SCREENING_EVIDENCE = 5.0
 
 
@@ -113,6 +113,8 @@ def _count(tree: SkillTree, weights: Floats, fold: Fold, success: Floats) -> tup
 def _make_error(fold: Fold, success: Floats) -> Callable[[Floats], Floats]:
     """Return the function from expected success, shape (test rows, agents), to the error of each row."""
     matters = find_contenders(success[fold.train]) | _find_specialists(fold, success)
+    if np.count_nonzero(matters) < 2:  # noqa: PLR2004 - one agent alone leaves nothing to compare
+        matters = np.ones_like(matters)
     actual = success[fold.test][:, matters]
     known = ~np.isnan(actual)
     count = np.maximum(known.sum(axis=1, keepdims=True), 1)
@@ -130,7 +132,7 @@ def _make_error(fold: Fold, success: Floats) -> Callable[[Floats], Floats]:
 
 def _find_specialists(fold: Fold, success: Floats) -> NDArray[np.bool_]:
     """Return which agents come near the best one in some skill that has evidence, shape (agents,)."""
-    weights = next(iter(fold.weights.values()))
+    weights = fold.weights[min(fold.weights)]  # the sharpest
     wins, losses = _count(fold.tree, weights, fold, success)
     posterior = tree_posteriors(fold.tree, wins, losses, _SCREENING_KAPPA)
     means = np.where(wins + losses >= _SCREENING_EVIDENCE, mean(posterior.alpha, posterior.beta), -np.inf)

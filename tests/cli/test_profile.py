@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 from jsonschema import Draft202012Validator
 
+from skillctl.model.handbook import AgentId, ModeId
 from skillctl.store.handbook_dir import load_handbook
 from skillctl.store.schema import load_schema
 
@@ -415,3 +416,22 @@ def test_a_terminal_sees_how_far_the_logs_were_read(handbook: Path, tmp_path: Pa
     os.close(terminal)
     assert b"B/s" in shown
     assert b"B/s" not in done.stdout
+
+
+def test_calibrating_chooses_global_numbers_on_held_out_queries_and_is_repeatable(demo: Path, run: Run) -> None:
+    log = demo / "data" / "train.jsonl"
+    assert run("profile", demo, "--traces", log, "--calibrate").exit_code == 0
+    first = (demo / "handbook.yaml").read_bytes()
+    settings = load_handbook(demo).settings
+    assert settings.orchestrator.temperature is not None
+    assert settings.prior_strength is not None
+    competence = load_handbook(demo).agents[AgentId("qc15")].profiles[ModeId("answer")].competence["answer.facts"]
+    prior = competence.alpha + competence.beta - competence.successes - competence.failures
+    assert prior == pytest.approx(settings.prior_strength, abs=1e-3)
+    assert run("profile", demo, "--traces", log, "--calibrate").exit_code == 0
+    assert (demo / "handbook.yaml").read_bytes() == first
+
+
+def test_calibrating_needs_all_logs(demo: Path, run: Run) -> None:
+    result = run("profile", demo, "--traces", demo / "data" / "train.jsonl", "--calibrate", "--update")
+    assert result.exit_code == 2
