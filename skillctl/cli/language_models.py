@@ -39,7 +39,7 @@ class LanguageModels:
 
     def __init__(self, options: LlmOptions, say: Callable[[str], None], *, client: Completer | None = None) -> None:
         self._options = options
-        self._say = say
+        self.say = say
         self._client = client
         self._budget = Budget(options.max_cost)
         self._prices: dict[str, Price | None] = {}
@@ -111,7 +111,7 @@ class LanguageModels:
         self._unpriced += len(made) if cost is None else 0
         shown = "unknown, as the price is" if cost is None else f"{cost:.6f} USD"
         if requests:
-            self._say(
+            self.say(
                 f"{endpoint.name}: {len(made)} calls to make{up_to}, {len(keys) - len(made)} answered from the cache; "
                 f"expected cost: {shown}"
             )
@@ -138,19 +138,19 @@ class LanguageModels:
             self._say_tally(name, tally)
         if self._tallies or self._planned:
             unknown = f", and unknown for {self._unpriced} calls" if self._unpriced else ""
-            self._say(f"spent on language models in this run: {self._budget.spent_usd:.6f} USD{unknown}")
+            self.say(f"spent on language models in this run: {self._budget.spent_usd:.6f} USD{unknown}")
 
     def _say_tally(self, name: str, tally: WeighingTally) -> None:
         if tally.faults:
             count = tally.faults.total()
-            self._say(
+            self.say(
                 f"warning: {count} of {tally.requests} replies of {name} could not be used, so the mode as a whole "
                 f"stands for their skills: {show_counts(tally.faults)}"
             )
         if tally.unknown:
-            self._say(f"warning: {tally.unknown.total()} skill ids of {name} are unknown: {show_counts(tally.unknown)}")
+            self.say(f"warning: {tally.unknown.total()} skill ids of {name} are unknown: {show_counts(tally.unknown)}")
         if tally.lost:
-            self._say(f"{name} found no skill for {tally.lost} of {tally.requests} states")
+            self.say(f"{name} found no skill for {tally.lost} of {tally.requests} states")
 
 
 def show_counts(counts: Mapping[str, int]) -> str:

@@ -84,13 +84,16 @@ def write_skills(
                 examples=tuple(cut_example(outcomes.texts[row]) for row in draft.examples),
                 origin=Origin(
                     "discovered",
-                    queries=tuple(
-                        str(outcomes.query_ids[row]) for row in (said.support or draft.members.tolist())[:MOST_QUERIES]
-                    ),
+                    queries=_name_queries(outcomes, said.support or draft.members.tolist()),
                 ),
             )
         )
     return tuple(sorted(skills, key=lambda skill: skill.id))
+
+
+def _name_queries(outcomes: Outcomes, rows: Sequence[int]) -> tuple[str, ...]:
+    """Return the ids of queries as texts, each once: in a handbook, 1 and "1" are the same."""
+    return tuple(dict.fromkeys(str(outcomes.query_ids[row]) for row in rows))[:MOST_QUERIES]
 
 
 def _find_terms(drafts: Sequence[Draft], texts: Sequence[str]) -> list[list[TellingTerm]]:

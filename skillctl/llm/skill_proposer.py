@@ -19,7 +19,7 @@ from skillctl.core.proposals import (
     parse_groups,
     parse_proposals,
 )
-from skillctl.errors import OutsideError
+from skillctl.errors import BudgetError, OutsideError, SkillctlError
 from skillctl.llm.prompt_texts import build_messages, build_repair
 from skillctl.llm.structured import DEFAULT_CONCURRENCY, Endpoint, Reply, ask_all
 
@@ -113,6 +113,7 @@ def propose_skills(
 
     Raises:
         OutsideError: If no reply can be used.
+        BudgetError: If the budget allows no call.
     """
     asker = _Asker(lesson, endpoint, completer, schema, concurrency)
     replies = asker.ask()
@@ -186,11 +187,11 @@ class _Asker:
         said = cut_text(reply.text or "", _REPLY_CHARS, _REPLY_HEAD)
         return self._endpoint.request(build_repair(request.messages, said, reply.fault), MAX_TOKENS)
 
-    def _refuse(self, replies: Sequence[Reply[Parsed]]) -> OutsideError:
+    def _refuse(self, replies: Sequence[Reply[Parsed]]) -> SkillctlError:
         reason, count = self.faults.most_common(1)[0]
         name = self._endpoint.model
         if all(reply.is_unspent for reply in replies):
-            return OutsideError(f"--max-cost allows no call to {name}", code="budget")
+            return BudgetError(f"--max-cost allows no call to {name}", hint="raise it")
         message = f"no reply of {name} could be used; {count} of {len(replies)}: {reason}"
         return OutsideError(message, code="unusable_replies")
 
