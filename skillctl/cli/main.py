@@ -35,6 +35,7 @@ COMMANDS = {
     "refine": "Split, merge and add skills by evidence, gated by validation.",
     "route": "Choose an agent for each query or state.",
     "select": "Choose the skills that serve an orchestrator best.",
+    "learn": "Discover, profile, refine and select in one go.",
     "evaluate": "Replay logged outcomes: accuracy, cost, curves, calibration.",
     "diff": "Say what changed, how sure it is and which traffic moves.",
     "log": "Show what was learned, commit by commit.",

@@ -1,0 +1,86 @@
+"""``skillctl learn``: the whole loop, as commits that tell a story."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from skillctl.store.handbook_dir import load_handbook
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Run
+
+CHANCES = {"adder": (0.95, 0.1), "poet": (0.1, 0.95)}
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(1)
+    path = tmp_path / "traces.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(90):
+            kind = number % 2
+            text = (
+                f"Write a poem about {['rain', 'love', 'stars'][number % 3]} {number}."
+                if kind
+                else f"Add {number} and 9."
+            )
+            for agent, chance in CHANCES.items():
+                line = {"query_id": number, "query": text, "task": ["sums", "poems"][kind], "agent": agent,
+                        "success": bool(rng.random() < chance[kind])}  # fmt: skip
+                file.write(json.dumps(line) + "\n")
+    return path
+
+
+@pytest.fixture
+def handbook(git_repo: Path, traces: Path, run: Run) -> Path:
+    root = git_repo / "h"
+    assert run("init", root, "--agents-from", traces).exit_code == 0
+    _git(root, "add", "-A")
+    _git(root, "commit", "-qm", "Start")
+    return root
+
+
+def _git(root: Path, *words: str) -> str:
+    return subprocess.run(["git", "-C", str(root), *words], check=True, capture_output=True, text=True).stdout
+
+
+def test_each_step_is_a_commit_on_the_branch_and_all_traces_count_in_the_end(
+    handbook: Path, traces: Path, run: Run
+) -> None:
+    result = run("learn", handbook, "--traces", traces, "--commit", "--branch", "learn-one")
+    assert result.exit_code == 0
+    subjects = _git(handbook, "log", "--format=%s", "--reverse").splitlines()
+    assert [subject.split()[0] for subject in subjects] == ["Start", "Discover", "Rate", "Find", "Select", "Rate"]
+    assert _git(handbook, "branch", "--show-current") == "learn-one\n"
+    assert _git(handbook, "status", "--porcelain") == ""
+    learned = load_handbook(handbook)
+    assert learned.agents["poet"].profiles["answer"].runs == 90  # type: ignore[index]
+    assert [source.name for source in learned.evidence] == ["traces.jsonl"]
+    assert (handbook / "selections" / "embedded.yaml").is_file()
+
+
+def test_a_dry_run_shows_the_difference_and_leaves_the_handbook_alone(handbook: Path, traces: Path, run: Run) -> None:
+    result = run("learn", handbook, "--traces", traces, "--dry-run")
+    assert result.exit_code == 0
+    assert "skill answer.poems was added" in result.stdout
+    assert _git(handbook, "status", "--porcelain") == ""
+
+
+def test_own_validation_traces_are_used_and_their_overlap_stops_the_loop(
+    handbook: Path, traces: Path, run: Run
+) -> None:
+    result = run("learn", handbook, "--traces", traces, "--validation", traces)
+    assert result.exit_code == 3
+    assert "== select" not in result.stderr
+
+
+def test_standard_input_and_a_branch_without_commit_are_refused(handbook: Path, traces: Path, run: Run) -> None:
+    assert run("learn", handbook, "--traces", "-").exit_code == 2
+    assert run("learn", handbook, "--traces", traces, "--branch", "b").exit_code == 2
