@@ -88,4 +88,5 @@ def test_every_command_has_help_with_an_example_and_stands_in_the_readme(command
     result = run(command, "--help")
     assert result.exit_code == 0
     assert f"skillctl {command}" in result.stdout
+    assert "\\b" not in result.stdout  # an example that click was not told to leave as it is
     assert f"`{command}`" in (PROJECT / "README.md").read_text(encoding="utf-8")

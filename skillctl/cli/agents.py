@@ -23,7 +23,7 @@ _NO_VALUE = (None, ())
 
 @click.group("agents")
 def agents_command() -> None:
-    r"""Add, remove and replace agents.
+    """Add, remove and replace agents.
 
     A new agent needs no training: until it has outcomes, it is expected to do as its relatives do, skill by skill.
 
@@ -66,7 +66,7 @@ def _agent_options(command: Callable[..., None]) -> Callable[..., None]:
 @_agent_options
 @click.pass_context
 def add_command(ctx: click.Context, /, handbook: Path, agent: str, dry_run: bool, **fields: Any) -> None:  # noqa: ANN401
-    r"""Add an agent, with priors that it inherits from those it resembles.
+    """Add an agent, with priors that it inherits from those it resembles.
 
     \b
       skillctl agents add my-handbook mini --model openai/gpt-5-mini --price 0.25 2 --like gpt-4o-mini
@@ -88,7 +88,7 @@ def add_command(ctx: click.Context, /, handbook: Path, agent: str, dry_run: bool
 @dry_run_option
 @click.pass_context
 def remove_command(ctx: click.Context, /, handbook: Path, agent: str, dry_run: bool) -> None:
-    r"""Remove an agent and what is known of it; its runs stay in the logs.
+    """Remove an agent and what is known of it; its runs stay in the logs.
 
     \b
       skillctl agents remove my-handbook gpt-4o-mini
@@ -116,7 +116,7 @@ def replace_command(
     dry_run: bool,
     **fields: Any,  # noqa: ANN401
 ) -> None:
-    r"""Put an agent in the place of another: what is not said otherwise, and its priors, are as the other's.
+    """Put an agent in the place of another: what is not said otherwise, and its priors, are as the other's.
 
     \b
       skillctl agents replace my-handbook gpt-4o-mini gpt-5-mini --model openai/gpt-5-mini

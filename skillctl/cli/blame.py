@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--agent", help="Id of an agent; with --skill its competence there.")
 @output_option
 def blame_command(handbook: Path, revision: str, skill: str | None, agent: str | None, output: str) -> None:
-    r"""Show the commits, and the trace logs they counted, that made a skill or a competence what it is.
+    """Show the commits, and the trace logs they counted, that made a skill or a competence what it is.
 
     Moves within noise are told too: they are what the competence consists of.
 

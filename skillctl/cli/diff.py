@@ -41,7 +41,7 @@ def diff_command(
     seed: int,
     output: str,
 ) -> None:
-    r"""Say what changed in a handbook, how sure it is, and with --queries which traffic moves.
+    """Say what changed in a handbook, how sure it is, and with --queries which traffic moves.
 
     Without a revision the folder is compared with HEAD, with one the folder with that revision, with two (or A..B, or
     A...B from their common ancestor) the second with the first. A second folder in place of a revision compares the

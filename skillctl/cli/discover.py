@@ -65,7 +65,7 @@ def discover_command(
     output: str,
     dry_run: bool,
 ) -> None:
-    r"""Find skills, mode insights, strengths and weaknesses in logged outcomes.
+    """Find skills, mode insights, strengths and weaknesses in logged outcomes.
 
     Queries are grouped by their texts and by how agents fare on them, on several granularities; the groups stay when
     they foresee the outcomes of queries that were kept from them. Skills written by hand stay as they are.

@@ -90,7 +90,12 @@ class Proposer:
         embedder = WordVectors()
         try:
             found = propose_skills(
-                lesson, self.endpoint, self.models.completer, load_schema("skill_proposals"), embedder
+                lesson,
+                self.endpoint,
+                self.models.completer,
+                load_schema("skill_proposals"),
+                embedder,
+                concurrency=self.models.concurrency,
             )
         finally:
             self.models.say_result()

@@ -93,7 +93,7 @@ def evaluate_command(
     bounds: tuple[str, ...],
     other: str | None,
 ) -> None:
-    r"""Replay logged outcomes: accuracy, cost, curves, calibration and collapse, beside every baseline.
+    """Replay logged outcomes: accuracy, cost, curves, calibration and collapse, beside every baseline.
 
     Intervals are 95 % from paired resamples of the queries. Of a partial log, only logged agents are chosen among,
     and estimates for all queries (ips, snips, dr) stand beside.

@@ -49,7 +49,7 @@ def explore_command(
     fixes: tuple[str, ...],
     **options: Any,  # noqa: ANN401 - click passes one value an option
 ) -> None:
-    r"""Run the agents of a handbook or pool file on queries, and append one trace a line to --out.
+    """Run the agents of a handbook or pool file on queries, and append one trace a line to --out.
 
     Each query is a line such as {"id": 1, "query": "What is 6 * 7?", "reference": "42", "scoring": "numeric"}.
     Replies are cached by content and traces are kept, so a run that was stopped goes on where it was when it is

@@ -16,7 +16,7 @@ _PLAIN_ARGUMENTS = 7  # of an external diff: path, and file, id and mode of both
 
 @click.group("git")
 def git_command() -> None:
-    r"""Set up git for a handbook: readable diffs, and merges that add the evidence of both sides.
+    """Set up git for a handbook: readable diffs, and merges that add the evidence of both sides.
 
     \b
       skillctl git install my-handbook
@@ -28,7 +28,7 @@ def git_command() -> None:
 @handbook_argument
 @click.option("--external-diff", is_flag=True, help="Let `git diff` say what changed in meaning, in sentences.")
 def install_command(handbook: Path, *, external_diff: bool) -> None:
-    r"""Set up diff and merge drivers for a handbook: .gitattributes, git config and a post-merge hook.
+    """Set up diff and merge drivers for a handbook: .gitattributes, git config and a post-merge hook.
 
     The settings are of this clone; .gitattributes is committed and does no harm where they are missing. To do it
     twice changes nothing.
@@ -48,7 +48,7 @@ def install_command(handbook: Path, *, external_diff: bool) -> None:
 @git_command.command("uninstall")
 @handbook_argument
 def uninstall_command(handbook: Path) -> None:
-    r"""Undo `install`.
+    """Undo `install`.
 
     \b
       skillctl git uninstall my-handbook
@@ -63,7 +63,7 @@ def uninstall_command(handbook: Path) -> None:
 @git_command.command("settle")
 @handbook_argument
 def settle_command(handbook: Path) -> None:
-    r"""Fit the posteriors anew to the evidence, as after a merge, a rebase or a cherry-pick of profiles.
+    """Fit the posteriors anew to the evidence, as after a merge, a rebase or a cherry-pick of profiles.
 
     The prior of every competence is fitted over all agents and skills, so it moves when evidence comes together.
 

@@ -47,7 +47,7 @@ def init_command(
     description: str,
     dry_run: bool,
 ) -> None:
-    r"""Make a new handbook and print its path.
+    """Make a new handbook and print its path.
 
     \b
       skillctl init my-handbook --agents-from traces.jsonl

@@ -14,7 +14,7 @@ from skillctl.llm.limiting import BudgetCompleter
 from skillctl.llm.litellm_client import LitellmClient, api_key
 from skillctl.llm.reply_cache import CachingCompleter, ReplyCache
 from skillctl.llm.retrying import RetryingCompleter
-from skillctl.llm.structured import Endpoint
+from skillctl.llm.structured import DEFAULT_CONCURRENCY, Endpoint
 from skillctl.store.atomic import write_atomic
 from skillctl.store.cache_dir import cache_root
 
@@ -51,6 +51,11 @@ class LanguageModels:
     @cached_property
     def _litellm(self) -> LitellmClient:
         return LitellmClient()
+
+    @property
+    def concurrency(self) -> int:
+        """Calls at once: one under a limit of cost, so that what a call could cost keeps no other one waiting."""
+        return 1 if self._budget.is_limited else DEFAULT_CONCURRENCY
 
     @cached_property
     def completer(self) -> Completer:
@@ -90,6 +95,7 @@ class LanguageModels:
             self.completer,
             tally=self._tallies.setdefault(name, WeighingTally()),
             on_plan=lambda requests: self.announce(endpoint, requests),
+            concurrency=self.concurrency,
         )
 
     def announce(self, endpoint: Endpoint, requests: Sequence[Request], *, more: int = 0) -> None:

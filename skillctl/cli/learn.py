@@ -56,7 +56,7 @@ def learn_command(
     branch: str | None,
     dry_run: bool,
 ) -> None:
-    r"""Discover skills, profile agents, refine the skills and select their granularity, one commit each with --commit.
+    """Discover skills, profile agents, refine the skills and select their granularity, one commit each with --commit.
 
     At the end all traces are counted as evidence, those kept aside as well. With --dry-run all of it happens to a
     copy, and the difference is shown.

@@ -17,7 +17,7 @@ _SHOWN = 3
 @click.option("-n", "--max-count", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
 @output_option
 def log_command(handbook: Path, revision: str, max_count: int, output: str) -> None:
-    r"""Show the history of a handbook: per commit what was learned, from which evidence, and the main effect.
+    """Show the history of a handbook: per commit what was learned, from which evidence, and the main effect.
 
     \b
       skillctl log my-handbook

@@ -119,7 +119,7 @@ def _silence_stdout() -> None:
 @click.option("-q", "--quiet", count=True, help="Say less on stderr; repeatable.")
 @click.pass_context
 def group(ctx: click.Context, *, debug: bool, verbose: int, quiet: int) -> None:
-    r"""Learn which agent is good at what, keep it as reviewable YAML, and route by it.
+    """Learn which agent is good at what, keep it as reviewable YAML, and route by it.
 
     A handbook is a folder of YAML files. Start with one of these:
 

@@ -88,7 +88,7 @@ def profile_command(
     output: str,
     dry_run: bool,
 ) -> None:
-    r"""Count outcomes in traces into posteriors and costs.
+    """Count outcomes in traces into posteriors and costs.
 
     Without --update all evidence is recounted from the logs given. Skills that a trace does not name are inferred
     from its query. A trace without a verdict, or that an outside error ended, is no evidence.

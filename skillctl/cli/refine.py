@@ -50,7 +50,7 @@ def refine_command(
     output: str,
     dry_run: bool,
 ) -> None:
-    r"""Split, merge and add skills where the evidence asks for it.
+    """Split, merge and add skills where the evidence asks for it.
 
     A skill is split when agents do differently well on two parts of its queries, siblings are merged when no agent
     tells them apart, and a skill is added where routing failed although some agent succeeded. An edit is made only

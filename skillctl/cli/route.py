@@ -87,7 +87,7 @@ def route_command(
     explain: bool,
     jobs: int,
 ) -> None:
-    r"""Choose an agent for each query or state, by expected success minus lambda times expected cost.
+    """Choose an agent for each query or state, by expected success minus lambda times expected cost.
 
     Each input line gives one output line with the same id, in the same order; one that cannot be routed gives an
     error in its place, and the exit code is 1. A line's own "lambda" goes before --lambda, but not before --budget.

@@ -59,7 +59,7 @@ def run_command(
     scoring_command: str | None,
     **options: Any,  # noqa: ANN401 - click passes one value an option
 ) -> None:
-    r"""Work on each query over several turns: choose mode, skills and agent, act, observe, until answered.
+    """Work on each query over several turns: choose mode, skills and agent, act, observe, until answered.
 
     What a mode does stands in its file: it answers, runs Python in a sandbox, searches a corpus or calls a program.
     One trace a query is appended to --out, with its steps, costs and outcome, so that profile --update learns from

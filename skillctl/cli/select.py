@@ -74,7 +74,7 @@ def select_command(
     commit: bool,
     branch: str | None,
 ) -> None:
-    r"""Choose which skills an orchestrator should see, by replay of validation outcomes.
+    """Choose which skills an orchestrator should see, by replay of validation outcomes.
 
     Finer is not always better: who cannot tell fine skills apart is served better by coarse ones. Candidates are cuts
     of the skill trees. The choice, and the Pareto front that it comes from, go to selections/NAME.yaml, and `route`

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--agent", help="Only this agent, with its signals, strengths and weaknesses.")
 @output_option
 def show_command(handbook: Path, mode: str | None, skill: str | None, agent: str | None, output: str) -> None:
-    r"""Show modes, skills, agents and competences as tables.
+    """Show modes, skills, agents and competences as tables.
 
     Evidence counts outcomes; the prior is never part of it.
 

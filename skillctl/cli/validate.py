@@ -31,7 +31,7 @@ from skillctl.store.handbook_files import FOLDER_KINDS, HANDBOOK_FILE, is_handbo
 def validate_command(
     ctx: click.Context, paths: tuple[Path, ...], output: str, traces: tuple[str, ...], max_turns: int | None
 ) -> None:
-    r"""Check the schema and the cross-references of handbooks.
+    """Check the schema and the cross-references of handbooks.
 
     PATH is a handbook, a folder with handbooks in it, or a file of a handbook, as pre-commit passes them. Every
     problem is listed with file, line and JSON path; the exit code is 1 if there is one. With --traces, a conversation
