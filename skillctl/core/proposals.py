@@ -21,9 +21,17 @@ if TYPE_CHECKING:
     from skillctl.core.features import WordEmbedder
 
 MOST_INDICATORS = 8
+# What the prompt shows as an example; weak models give it back.
+EXAMPLE = {
+    "name": "Reading sheet music",
+    "description": "Names notes, keys and rhythms from a written score.",
+    "indicators": ["clef", "sharp key"],
+    "pairs": [2],
+}
 _MAX_NAME = 60
 _MAX_DESCRIPTION = 240
 _MAX_INDICATOR_WORDS = 4
+EXAMPLE_GROUP = {"name": "Music", "description": "Reads and writes music.", "members": [2, 5]}
 # In a larger share of the queries an indicator tells nothing.
 _COMMON = 0.5
 # Cosine between descriptions from which two skills are one.
@@ -104,7 +112,8 @@ def parse_groups(reply: str, schema: Mapping[str, Any], count: int) -> tuple[Gro
         named = dict.fromkeys(number - 1 for number in entry["members"] if 1 <= number <= count)
         members = tuple(place for place in named if place not in taken)
         name, description = _clean_text(entry["name"], _MAX_NAME), _clean_sentence(entry["description"])
-        if len(members) > 1 and name and description:
+        is_said = _has_letters(name) and _has_letters(description) and description != EXAMPLE_GROUP["description"]
+        if len(members) > 1 and is_said:
             taken.update(members)
             groups.append(Group(name, description, members))
     if not groups and (entries or not is_whole):
@@ -152,7 +161,9 @@ def _explain(entries: Sequence[Any], schema: Mapping[str, Any], kind: str, field
 
 def _clean(entry: Mapping[str, Any], rows: Sequence[int]) -> Proposal | None:
     name, description = _clean_text(entry["name"], _MAX_NAME), _clean_sentence(entry["description"])
-    if not name or not description or _SUSPECT.search(f"{entry['name']} {entry['description']}"):
+    if not _has_letters(name) or not _has_letters(description) or _is_example(name, description):
+        return None
+    if _SUSPECT.search(f"{entry['name']} {entry['description']}"):
         return None
     indicators = (_clean_text(text, _MAX_DESCRIPTION).casefold() for text in entry.get("indicators", ()))
     short = (text for text in indicators if len(text) > 1 and len(text.split()) <= _MAX_INDICATOR_WORDS)
@@ -163,6 +174,14 @@ def _clean(entry: Mapping[str, Any], rows: Sequence[int]) -> Proposal | None:
         tuple(dict.fromkeys(text for text in short if not _SUSPECT.search(text)))[:MOST_INDICATORS],
         tuple(sorted({rows[number - 1] for number in numbers})),
     )
+
+
+def _has_letters(text: str) -> bool:
+    return sum(char.isalpha() for char in text) > 1
+
+
+def _is_example(name: str, description: str) -> bool:
+    return name.casefold() == str(EXAMPLE["name"]).casefold() or description == EXAMPLE["description"]
 
 
 def _clean_text(text: str, limit: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from skillctl.core.contrast import Key, key_of
 from skillctl.core.features import cut_text
 from skillctl.core.proposals import (
+    EXAMPLE,
+    EXAMPLE_GROUP,
     Group,
     Parsed,
     Proposal,
@@ -86,8 +89,9 @@ class Proposals(NamedTuple):
 
 def plan_requests(lesson: Lesson, endpoint: Endpoint) -> list[Request]:
     """Return the requests that are surely made; repairs and the grouping come on top."""
+    words = {"most": str(PAIRS_A_PROMPT), "example": json.dumps(EXAMPLE)}
     return [
-        endpoint.request(build_messages("propose", _show_pairs(lesson, batch), most=str(len(batch))), MAX_TOKENS)
+        endpoint.request(build_messages("propose", _show_pairs(lesson, batch), **words), MAX_TOKENS)
         for batch in lesson.batches()
     ]
 
@@ -168,7 +172,8 @@ class _Asker:
         if len(proposals) < _GROUP_FROM or self.calls >= MOST_CALLS:
             return ()
         data = "\n".join(f"{number}. {one.name}: {one.description}" for number, one in enumerate(proposals, 1))
-        request = self._endpoint.request(build_messages("group", data, most=str(_MOST_GROUPS)), MAX_TOKENS)
+        words = {"most": str(_MOST_GROUPS), "example": json.dumps(EXAMPLE_GROUP)}
+        request = self._endpoint.request(build_messages("group", data, **words), MAX_TOKENS)
         parse = partial(parse_groups, schema=self._schema, count=len(proposals))
         (reply,) = self._send([request], lambda _place, text: parse(text))
         if reply.value is None:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from skillctl.core.json_reply import ReplyFaultError
 from skillctl.core.proposals import (
+    EXAMPLE,
+    EXAMPLE_GROUP,
     Proposal,
     keep_telling_indicators,
     merge_duplicates,
@@ -77,6 +79,8 @@ def test_fences_within_strings_do_no_harm_to_the_other_skills() -> None:
         ({"skills": ["Modular arithmetic"]}, "is not of type 'object'"),
         ({"skills": [{**SKILL, "name": "<two to five words>"}]}, "does not match"),
         ({"skills": "none"}, "no JSON object"),
+        ({"skills": [EXAMPLE]}, "no entry says what an ability is"),
+        ({"skills": [{**SKILL, "name": "..."}]}, "no entry says what an ability is"),
     ],
 )
 def test_an_unusable_reply_says_what_is_wrong_in_bounded_length(reply: object, reason: str) -> None:
@@ -178,4 +182,6 @@ def test_groups_share_no_member_and_name_only_what_is_there() -> None:
     assert (found.name, found.members) == ("Numbers", (0, 1))
     with pytest.raises(ReplyFaultError):
         parse_groups('{"groups": [{"members": [1, 2]}]}', SCHEMA, 3)
+    with pytest.raises(ReplyFaultError):
+        parse_groups(json.dumps({"groups": [EXAMPLE_GROUP]}), SCHEMA, 9)
     assert parse_groups('{"groups": []}', SCHEMA, 3) == ()
