@@ -120,14 +120,15 @@ class _Writer:
         self._root = root
         self._plan = plan
         self._learning = learning
-        self._pending: tuple[Handbook, Verdict] | None = None
+        self._pending: Verdict | None = None
 
     def take(self, verdict: Verdict) -> None:
         """Take in an applied edit, and write the one before it."""
         if not verdict.applied:
             return
-        self._flush(None)
-        self._pending = self._recount(verdict.handbook), verdict
+        if self._learning is not None:  # each edit is a commit; otherwise only the last state counts
+            self._flush(None)
+        self._pending = verdict
 
     def finish(self, digests: tuple[str, str], proposals: int, validation: TraceLog) -> None:
         """Write the last edit with the note that nothing is left; or the note alone."""
@@ -141,7 +142,8 @@ class _Writer:
     def _flush(self, digests: tuple[str, str] | None) -> None:
         if self._pending is None:
             return
-        after, verdict = self._pending
+        verdict, self._pending = self._pending, None
+        after = verdict.handbook if self._plan.is_dry else self._recount(verdict.handbook)
         if digests is not None:
             after = note_refined(after, *digests)
         gain = verdict.gain
@@ -154,7 +156,6 @@ class _Writer:
             validation=said and f"{said} on {verdict.queries} queries",
             details=say_reasons(verdict),
         )
-        self._pending = None
         self._write(after, lesson)
 
     def _write(self, after: Handbook, lesson: Lesson) -> None:

@@ -45,6 +45,7 @@ class EmbeddedOrchestrator:
         index: The skills.
         open_embedder: Opens the word vectors, when the first text is weighed.
         settings: Global numbers; what is ``None`` has its default here.
+        table: Words that are known already, where several orchestrators weigh the same texts.
     """
 
     def __init__(
@@ -52,6 +53,8 @@ class EmbeddedOrchestrator:
         index: SkillIndex,
         open_embedder: Callable[[], WordEmbedder],
         settings: OrchestratorSettings | OrchestratorNumbers,
+        *,
+        table: WordTable | None = None,
     ) -> None:
         self._index = index
         self._open_embedder = open_embedder
@@ -60,7 +63,7 @@ class EmbeddedOrchestrator:
         self._pattern_skill = np.array([skill for _, skill in index.patterns], np.int64)
         self._norms = (index.vectors.astype(np.float64) ** 2).sum(axis=0)
         self._directions = np.rint(find_semantic_directions(index) * SEMANTIC_STEPS)
-        self._table: WordTable | None = None
+        self._table = table
         self._columns = np.empty(0, np.int32)
         self._generation = -1
 

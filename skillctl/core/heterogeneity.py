@@ -42,6 +42,19 @@ def find_evidence(wins: Floats, losses: Floats, kappa: float) -> float:
     return float(apart - _log_common(s, f, kappa * means, kappa * (1.0 - means), _logit(mu) - _logit(means)[:, None]))
 
 
+def find_likeness(wins: Floats, losses: Floats, kappa: float) -> float:
+    """Return the log Bayes factor of one chance for each agent in both parts against two.
+
+    Σ_A [log m(both) − log m(left) − log m(right)] under the prior of `find_evidence`, here without a difference in
+    difficulty: who merges a hard skill with an easy one loses what expected success and cost weigh up.
+    """
+    s, f = wins.sum(axis=1), losses.sum(axis=1)
+    means = (s + 1.0) / (s + f + 2.0)
+    alpha, beta = kappa * means, kappa * (1.0 - means)
+    apart = log_marginal(wins, losses, alpha[:, None], beta[:, None]).sum()
+    return float(log_marginal(s, f, alpha, beta).sum() - apart)
+
+
 def _log_common(wins: Floats, losses: Floats, alpha: Floats, beta: Floats, shift: Floats) -> float:
     """Return Σ_A log ∫ Π_part p^s (1 − p)^f Beta(θ; α, β) dθ with p = expit(logit θ + δ), by quadrature in logit θ."""
     from scipy.special import betaln, logsumexp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from skillctl.core.features import WordEmbedder
+    from skillctl.core.features import TextFeatures, WordEmbedder
     from skillctl.core.half_life import HalfLife
     from skillctl.core.orchestration import Orchestrator
     from skillctl.core.outcomes import Outcomes
@@ -94,20 +95,20 @@ class Weighed:
         )
 
 
-class RememberedWords:
-    """Embeds each distinct word once."""
+class TextsReadOnce(WordTable):
+    """Remembers the features of the batches that it read: the same texts are weighed for every set of skills."""
 
-    def __init__(self, inner: WordEmbedder) -> None:
-        self.dim = inner.dim
-        self._inner = inner
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+    def __init__(self, embedder: WordEmbedder) -> None:
+        super().__init__(embedder, max_words=sys.maxsize)  # the numbers of words must keep their meaning
+        self._batches: dict[tuple[str, ...], TextFeatures] = {}
 
-    def embed_words(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return sums of shape (n, dim)."""
-        new = [word for word in dict.fromkeys(words) if word not in self._vectors]
-        if new:
-            self._vectors.update(zip(new, self._inner.embed_words(new), strict=True))
-        return np.array([self._vectors[word] for word in words], np.float32).reshape(-1, self.dim)
+    def read(self, texts: Sequence[str]) -> TextFeatures:
+        """Return the features of texts; a row depends on its text alone."""
+        key = tuple(texts)
+        found = self._batches.get(key)
+        if found is None:
+            found = self._batches[key] = super().read(texts)
+        return found
 
 
 class ModeBench:
@@ -140,7 +141,8 @@ class ModeBench:
             settings=replace(handbook.settings, default_mode=default),
         )
         self._half_life = half_life
-        self._embedder = RememberedWords(embedder)
+        self._embedder = embedder
+        self._table = TextsReadOnce(embedder)
         self._traces = [
             trace
             for trace in training
@@ -151,7 +153,7 @@ class ModeBench:
         self.training = _tabulate(training, mode, default, agents, works)
         self.validation = _tabulate(validation, mode, default, agents, works)
         self._texts = list(dict.fromkeys([*self.training.texts, *self.validation.texts]))
-        features = WordTable(self._embedder).read(self.training.texts)
+        features = self._table.read(self.training.texts)
         space = fit_space(features.semantic, features.surface)
         found = project(space, features.semantic, features.surface).points
         self.points: Floats = found.astype(np.float64) / float(POINT_STEPS)
@@ -191,8 +193,8 @@ class ModeBench:
         )
 
     def _open(self, skills: tuple[Skill, ...]) -> Weighed:
-        index = build_skill_index(skills, self._embedder)
-        inner = EmbeddedOrchestrator(index, lambda: self._embedder, self._base.settings.orchestrator)
+        index = build_skill_index(skills, self._embedder, table=self._table)
+        inner = EmbeddedOrchestrator(index, lambda: self._embedder, self._base.settings.orchestrator, table=self._table)
         return Weighed(inner, inner.weigh(self._texts), {text: row for row, text in enumerate(self._texts)})
 
 

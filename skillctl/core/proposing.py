@@ -11,7 +11,7 @@ import numpy as np
 from skillctl.core.bisecting import MIN_PART, Bisection, Lesson, find_bisections, split_in_halves
 from skillctl.core.clustering import choose_examples, find_clusters, squared_distances
 from skillctl.core.discovery import Draft
-from skillctl.core.heterogeneity import find_evidence
+from skillctl.core.heterogeneity import find_evidence, find_likeness
 from skillctl.core.refinement import Part, Proposal, find_threshold
 from skillctl.core.skill_tree import DEFAULT_KAPPA
 from skillctl.core.skill_writing import MOST_QUERIES, write_skills
@@ -179,7 +179,10 @@ def _sorted(skills: tuple[Skill, ...]) -> tuple[Skill, ...]:
 
 
 def propose_merges(bench: ModeBench, standing: Standing) -> list[Proposal]:
-    """Return the siblings that no agent tells apart, among those with enough runs of every agent."""
+    """Return the siblings that no agent tells apart, among those with enough runs of every agent.
+
+    Neither does an agent have two abilities, nor is one of both harder for all.
+    """
     rows = _find_subtree_rows(standing)
     pairs = [
         (first, second)
@@ -195,7 +198,7 @@ def propose_merges(bench: ModeBench, standing: Standing) -> list[Proposal]:
             np.stack([table[rows[one]].sum(axis=0) for one in (first, second)], axis=1)
             for table in (bench.wins, bench.losses)
         )
-        evidence = -find_evidence(wins, losses, DEFAULT_KAPPA)
+        evidence = min(-find_evidence(wins, losses, DEFAULT_KAPPA), find_likeness(wins, losses, DEFAULT_KAPPA))
         if evidence > least:
             found.append(_write_merge(bench, standing, (first, second), rows, evidence, least))
     return found

@@ -53,9 +53,15 @@ class SkillIndex:
     level_spread: NDArray[np.float64]
 
 
-def build_skill_index(skills: Sequence[Skill], embedder: WordEmbedder) -> SkillIndex:
-    """Build the index of a mode's skills, which must be in order of id."""
-    table = WordTable(embedder)
+def build_skill_index(skills: Sequence[Skill], embedder: WordEmbedder, *, table: WordTable | None = None) -> SkillIndex:
+    """Build the index of a mode's skills, which must be in order of id.
+
+    Args:
+        skills: The skills.
+        embedder: Computes word vectors.
+        table: Words that are known already, where several indices are built of nearly the same texts.
+    """
+    table = table or WordTable(embedder)
     about = table.read([_describe(skill) for skill in skills])
     examples = table.read([text for skill in skills for text in skill.examples])
     owners = np.repeat(np.arange(len(skills)), [len(skill.examples) for skill in skills])

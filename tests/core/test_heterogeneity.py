@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillctl.core.beliefs import log_marginal
-from skillctl.core.heterogeneity import find_evidence
+from skillctl.core.heterogeneity import find_evidence, find_likeness
 
 counts = st.integers(0, 400)
 
@@ -46,3 +46,12 @@ def test_the_parts_may_change_places(rows: list[tuple[int, ...]]) -> None:
     turned = find_evidence(table[:, 0, ::-1], table[:, 1, ::-1], 6.0)
     assert np.isfinite(straight)
     assert straight == pytest.approx(turned, abs=1e-6)
+
+
+def test_twins_are_alike_and_a_hard_skill_is_not_like_an_easy_one() -> None:
+    twins = np.array([[90.0, 88.0], [50.0, 52.0]])
+    assert find_likeness(twins, 100 - twins, 6.0) > 0
+    assert find_likeness(twins, 100 - twins, 6.0) == pytest.approx(-find_evidence(twins, 100 - twins, 6.0), abs=0.1)
+    harder = np.array([[90.0, 60.0], [50.0, 15.0]])
+    assert find_likeness(harder, 100 - harder, 6.0) < -5
+    assert find_evidence(harder, 100 - harder, 6.0) < 0

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skillctl.core.bisecting import MIN_PART, Lesson, find_bisections, find_residuals, split_in_halves
+from skillctl.core.refinement import find_threshold
+
+QUERIES, AGENTS = 120, 4
+
+
+def make_lesson(seed: int, chances: np.ndarray, *, shared: float = 0.0) -> Lesson:
+    """Return queries at random points; ``chances`` (sides, agents) by the sign of the first coordinate."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(0, 0.2, (QUERIES, 20))
+    sides = (points[:, 0] > 0).astype(int)
+    draws = rng.random((QUERIES, AGENTS))
+    draws = np.where(rng.random((QUERIES, 1)) < shared, draws[:, :1], draws)
+    wins = (draws < chances[sides]).astype(np.float64)
+    return Lesson(points, wins, 1.0 - wins, [None] * QUERIES)
+
+
+def find_best(lesson: Lesson, seed: int) -> tuple[float, float]:
+    """Return the best evidence and what it had to exceed."""
+    found = find_bisections(lesson, np.random.default_rng(seed))
+    return max((one.evidence for one in found), default=0.0), find_threshold(len(found))
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.5], ids=["independent agents", "agents that fail together"])
+def test_noise_is_not_split(shared: float) -> None:
+    chances = np.full((2, AGENTS), [0.3, 0.5, 0.6, 0.8])
+    results = [find_best(make_lesson(seed, chances, shared=shared), seed) for seed in range(40)]
+    assert sum(evidence > least for evidence, least in results) == 0
+
+
+def test_what_texts_hide_is_found_by_outcome() -> None:
+    chances = np.array([[0.95, 0.1, 0.9, 0.1], [0.1, 0.95, 0.1, 0.9]])
+    found = find_bisections(make_lesson(1, chances), np.random.default_rng(1))
+    best = max(found, key=lambda one: one.evidence)
+    assert best.basis == "outcome"
+    assert best.evidence > 10
+
+
+def test_labels_are_tried_each_against_the_rest_and_a_partition_once() -> None:
+    lesson = make_lesson(2, np.full((2, AGENTS), 0.5))._replace(tasks=["a", "b", *["a", "b"] * (QUERIES // 2 - 1)])
+    bases = [one.basis for one in find_bisections(lesson, np.random.default_rng(0))]
+    assert [basis for basis in bases if basis.startswith("task")] == ["task a"]
+
+
+def test_no_part_is_smaller_than_the_least() -> None:
+    lesson = make_lesson(3, np.full((2, AGENTS), 0.5))
+    lesson = lesson._replace(tasks=["rare"] * (MIN_PART - 1) + ["often"] * (QUERIES - MIN_PART + 1))
+    found = find_bisections(lesson, np.random.default_rng(0))
+    assert all(one.basis == "text" or min(np.bincount(one.sides)) >= MIN_PART for one in found)
+    assert not any(one.basis.startswith("task") for one in found)
+
+
+def test_halves_are_a_partition() -> None:
+    first, second = split_in_halves(11, np.random.default_rng(0))
+    assert sorted([*first, *second]) == list(range(11))
+
+
+def test_residuals_leave_out_what_was_not_tried() -> None:
+    wins, losses = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 0.0]])
+    residuals = find_residuals(wins, losses)
+    assert residuals[1, 1] == 0
+    assert residuals.sum(axis=1) == pytest.approx([0, 0])
