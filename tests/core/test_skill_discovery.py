@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skillctl.core.outcomes import Outcomes
-from skillctl.core.skill_discovery import MIN_Z, Candidate, Discovery, discover_skills
+from skillctl.core.skill_discovery import Candidate, Discovery, discover_skills
 from skillctl.store.word_vectors import WordVectors
 
 VECTORS = WordVectors()
@@ -59,9 +59,9 @@ def test_a_planted_structure_is_found_with_readable_skills_of_one_kind_each() ->
     assert all(skill.id.startswith(f"{skill.parent or 'm'}.") for skill in discovery.skills)
 
 
-def test_noise_yields_no_skill_in_nearly_all_seeds() -> None:
+def test_noise_yields_no_skill_in_most_seeds() -> None:
     found = sum(bool(find(plant(80, NOISE, seed)).skills) for seed in range(8))
-    assert found <= 2  # the gate lets one in ten pass
+    assert found <= 3  # the gate lets one in four pass
 
 
 def test_a_difficulty_that_all_agents_share_is_no_skill() -> None:
@@ -101,7 +101,3 @@ def test_queries_without_verdicts_do_no_harm() -> None:
     discovery = find(outcomes._replace(success=blank))
     assert discovery.calibration is not None
     assert np.isfinite(discovery.calibration.gain)
-
-
-def test_the_gate_is_one_in_ten() -> None:
-    assert pytest.approx(1.28) == MIN_Z
