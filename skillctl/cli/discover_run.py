@@ -108,10 +108,19 @@ def _discover(
 
 def _choose(own: Discovery, proposed: Discovery) -> Discovery:
     """Return the skills that were proposed, unless those found without them foresee clearly more."""
-    if not proposed.skills or proposed.calibration is None or own.calibration is None or not own.skills:
-        return proposed if proposed.skills else own
-    worse = own.calibration.gain - proposed.calibration.gain
-    return own if worse > proposed.calibration.standard_error else proposed
+    if proposed.calibration is None:
+        return own
+    found = f"{proposed.calibration.gain:.4f} ± {proposed.calibration.standard_error:.4f} a query"
+    is_behind = own.calibration is not None and bool(own.skills)
+    if own.calibration is not None and is_behind:
+        is_behind = own.calibration.gain - proposed.calibration.gain > proposed.calibration.standard_error
+    if not proposed.skills:
+        return own._replace(remark=f"the proposals foresee no held-out outcomes (gain {found}): none is used")
+    if is_behind:
+        return own._replace(
+            remark=f"the proposals foresee less than skills found without them (gain {found}): not used"
+        )
+    return proposed._replace(remark="the proposals are used")
 
 
 def find_label_candidates(outcomes: Outcomes) -> list[Candidate]:
@@ -141,6 +150,7 @@ def _report(before: Handbook, after: Handbook, mode: ModeId, outcomes: Outcomes,
         standard_error=calibration.standard_error if calibration else None,
         temperature=calibration.temperature if calibration else None,
         prior_strength=calibration.kappa if calibration else None,
+        remark=discovery.remark,
     )
 
 

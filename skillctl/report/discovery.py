@@ -29,6 +29,7 @@ class ModeReport:
         standard_error: Of the gain.
         temperature: Chosen on held-out queries.
         prior_strength: Chosen on held-out queries.
+        remark: What became of a model's proposals, or empty.
     """
 
     mode: str
@@ -41,6 +42,7 @@ class ModeReport:
     standard_error: float | None
     temperature: float | None
     prior_strength: float | None
+    remark: str = ""
 
     def say_gain(self) -> str:
         """Return what held-out queries said."""
@@ -77,6 +79,7 @@ class DiscoveryReport:
         for agent, count in self.unknown.items():
             lines.append(f"the handbook has no agent {agent!r} in that mode: {count_of(count, 'trace')} not used")
         lines += [f"{mode.mode}: {mode.say_gain()}" for mode in self.modes]
+        lines += [f"{mode.mode}: {mode.remark}" for mode in self.modes if mode.remark]
         if any(mode.added or mode.removed for mode in self.modes):
             lines.append("count the evidence for the new skills with `skillctl profile`")
         return lines

@@ -214,6 +214,7 @@ def test_discover_writes_the_proposed_skills_that_the_evidence_supports(
     result = run("discover", root, "--traces", log, "--llm", MODEL, "--no-labels")
     assert result.exit_code == 0, result.stderr
     text = (root / "skills" / "answer.yaml").read_text()
+    assert "answer: the proposals are used" in result.stderr
     assert "id: answer.adding-numbers" in text
     assert "description: Finds rhymes for verses." in text
     assert run("validate", root).exit_code == 0
@@ -255,7 +256,9 @@ def test_proposals_that_no_outcome_supports_do_not_replace_what_was_found_withou
     root, log = bare
     noise = {"name": "Even numbers", "description": "Knows which numbers are even.", "indicators": ["7"], "pairs": [1]}
     script(lambda _: json.dumps({"skills": [noise]}))
-    assert run("discover", root, "--traces", log, "--llm", MODEL).exit_code == 0
+    result = run("discover", root, "--traces", log, "--llm", MODEL)
+    assert result.exit_code == 0
+    assert "answer: the proposals foresee" in result.stderr
     assert "even" not in (root / "skills" / "answer.yaml").read_text()
 
 

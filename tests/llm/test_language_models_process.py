@@ -13,6 +13,8 @@ from chat_server import Answer, ChatServer, completion
 if TYPE_CHECKING:
     from pathlib import Path
 
+COMMAND = (sys.executable, "-m", "skillctl", "route")
+
 
 def test_route_through_litellm_writes_decisions_alone_to_standard_output(demo: Path, tmp_path: Path) -> None:
     def reply(_: dict[str, Any]) -> Answer:
