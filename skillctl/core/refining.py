@@ -66,6 +66,7 @@ def refine_skills(
 def _refine_mode(bench: ModeBench, standing: Standing, seed: int, taken: set[str]) -> Iterator[Verdict]:
     tried: set[tuple[object, ...]] = set()
     fresh: dict[SkillId, str] = {}
+    anchor = standing  # what merges may not lose against together, each by no more than chance
     while len(tried) < MOST_PROPOSALS:
         proposals = propose_edits(
             bench, standing, Drawing(seed, taken, [key for key, kind in fresh.items() if kind == "split"])
@@ -77,8 +78,11 @@ def _refine_mode(bench: ModeBench, standing: Standing, seed: int, taken: set[str
             tried.add(proposal.key)
             after = bench.assess(proposal.edited)
             found = compare_standings(standing, after, proposal.kind, seed)
+            if proposal.kind == "merge" and not compare_standings(anchor, after, "merge", seed).passes:
+                found = found._replace(passes=False)
             if found.passes:
                 standing = after
+                anchor = anchor if proposal.kind == "merge" else after
                 taken.update(proposal.made)
                 fresh.update(dict.fromkeys(proposal.made, proposal.kind))
             yield Verdict(proposal, found.passes, found.gain, found.moved, found.queries, standing.handbook)

@@ -34,7 +34,8 @@ def compare_standings(before: Standing, after: Standing, kind: Kind, seed: int) 
     """Return whether validation lets an edit pass.
 
     A finer handbook must earn its length: the estimate of a split or an addition must be at least 0. A merge makes
-    it shorter: its interval must include 0 or lie above it. Without a validation query in the mode nothing passes.
+    it shorter: its interval must include 0 or lie above it, and so must that of all merges since the last other edit,
+    which the caller sees to. Without a validation query in the mode nothing passes.
     """
     queries = len(before.reward)
     if not queries:

@@ -64,15 +64,7 @@ def test_a_planted_mixed_skill_is_split(tmp_path: Path, run: Run) -> None:
     assert min(one.alpha / (one.alpha + one.beta) for one in rates) < 0.3
 
 
-def test_the_counts_after_an_edit_are_those_of_a_new_profile(tmp_path: Path, run: Run) -> None:
-    book, logs = make_book(tmp_path, run, MIXED, OPPOSED)
-    run("refine", book, *logs)
-    before = read_bytes(book)
-    assert run("-q", "profile", book, *logs[:2]).exit_code == 0
-    assert read_bytes(book) == before
-
-
-def test_a_second_run_proposes_nothing_and_changes_nothing(tmp_path: Path, run: Run) -> None:
+def test_a_second_run_and_a_new_profile_change_nothing(tmp_path: Path, run: Run) -> None:
     book, logs = make_book(tmp_path, run, MIXED, OPPOSED)
     run("refine", book, *logs)
     before = read_bytes(book)
@@ -80,6 +72,7 @@ def test_a_second_run_proposes_nothing_and_changes_nothing(tmp_path: Path, run: 
     assert again["proposals"] == []
     assert again["is_known"]
     assert not again["changed"]
+    assert run("-q", "profile", book, *logs[:2]).exit_code == 0
     assert read_bytes(book) == before
 
 
@@ -87,12 +80,13 @@ def test_a_dry_run_shows_the_same_proposals_and_writes_nothing(tmp_path: Path, r
     book, logs = make_book(tmp_path, run, MIXED, OPPOSED)
     before = read_bytes(book)
     dry = run("refine", book, *logs, "--dry-run", "-o", "json")
-    table = run("refine", book, *logs, "--dry-run")
     assert read_bytes(book) == before
+    table = run("refine", book, *logs)
     assert "applied" in table.stdout
     assert "answer.words →" in table.stdout
     assert "log10 BF" in table.stdout
-    assert json.loads(dry.stdout) == json.loads(run("refine", book, *logs, "-o", "json").stdout)
+    proposals = json.loads(dry.stdout)["proposals"]
+    assert all(name in table.stdout for one in proposals for name in one["made"])
 
 
 def test_planted_twins_are_merged_and_their_counts_add_up(tmp_path: Path, run: Run) -> None:
@@ -189,12 +183,11 @@ def test_bad_lines_are_said_and_the_exit_code_tells(tmp_path: Path, run: Run) ->
 
 def test_modes_are_refined_each_by_its_own_traces(tmp_path: Path, run: Run) -> None:
     book, logs = make_book(tmp_path, run, MIXED, OPPOSED)
-    for path, name in ((logs[1], "train2"), (logs[3], "validation2")):
+    for path in (logs[1], logs[3]):
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         for line in lines[: len(lines) // 2]:
             line["mode"] = "draft"
         write_lines(path, lines)
-        assert name
     result = run("-q", "profile", book, "--traces", logs[1], "--add-agents")
     assert result.exit_code == 0
     proposals = json.loads(run("refine", book, *logs, "-o", "json").stdout)["proposals"]
