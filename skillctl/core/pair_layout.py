@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from skillctl.model.handbook import AgentId, Handbook, ModeId, Skill
 
+MERGED = "merged"  # how a skill came about that stands for those in its origin
+
 
 class ModeLayout(NamedTuple):
     """One mode: its agents, and its skills as a tree in which 0 is the mode itself.
@@ -26,6 +28,7 @@ class ModeLayout(NamedTuple):
         agents: Agents that work in the mode, in order of id.
         first_pair: The number of the first agent's pair; the others follow.
         first_cell: The place of the first pair's root among the cells; a pair's cells follow each other.
+        merged: The number in ``keys`` of skills that are gone, by id: of the skill that they were merged into.
     """
 
     mode: ModeId
@@ -34,6 +37,7 @@ class ModeLayout(NamedTuple):
     agents: tuple[AgentId, ...]
     first_pair: int
     first_cell: int
+    merged: Mapping[str, int]
 
     @property
     def cells(self) -> slice:
@@ -70,7 +74,13 @@ def build_layout(handbook: Handbook) -> PairLayout:
         skills = handbook.skills.get(mode, ())
         agents = tuple(sorted(agent.id for agent in handbook.agents.values() if mode in agent.modes))
         layout = ModeLayout(
-            mode, (mode, *(skill.id for skill in skills)), _build_tree(skills), agents, len(mode_of_pair), cells
+            mode,
+            (mode, *(skill.id for skill in skills)),
+            _build_tree(skills),
+            agents,
+            len(mode_of_pair),
+            cells,
+            _find_merged(skills),
         )
         modes.append(layout)
         for agent in agents:
@@ -87,3 +97,14 @@ def build_layout(handbook: Handbook) -> PairLayout:
 def _build_tree(skills: tuple[Skill, ...]) -> SkillTree:
     numbers = {skill.id: number for number, skill in enumerate(skills, 1)}
     return build_tree([-1, *(0 if skill.parent is None else numbers[skill.parent] for skill in skills)])
+
+
+def _find_merged(skills: tuple[Skill, ...]) -> dict[str, int]:
+    known = {skill.id for skill in skills}
+    return {
+        source: number
+        for number, skill in enumerate(skills, 1)
+        if skill.origin is not None and skill.origin.how == MERGED
+        for source in skill.origin.source_skills
+        if source not in known
+    }

@@ -12,6 +12,7 @@ from skillctl.core.bisecting import MIN_PART, Bisection, Lesson, find_bisections
 from skillctl.core.clustering import choose_examples, find_clusters, squared_distances
 from skillctl.core.discovery import Draft
 from skillctl.core.heterogeneity import find_evidence, find_likeness
+from skillctl.core.pair_layout import MERGED
 from skillctl.core.refinement import Part, Proposal, find_threshold
 from skillctl.core.skill_tree import DEFAULT_KAPPA
 from skillctl.core.skill_writing import MOST_QUERIES, write_skills
@@ -236,8 +237,8 @@ def _write_merge(  # noqa: PLR0917 - what the loop above found of one pair
         indicators=tuple(dict.fromkeys((*first.indicators, *second.indicators))),
         examples=_choose_texts(bench, both, first, second),
         origin=Origin(
-            "merged",
-            tuple(sorted((first.id, second.id))),
+            MERGED,
+            tuple(sorted({first.id, second.id, *_find_sources(first), *_find_sources(second)})),
             tuple(dict.fromkeys(str(bench.training.query_ids[row]) for row in both[:MOST_QUERIES])),
         ),
         extra={**second.extra, **first.extra},
@@ -258,6 +259,11 @@ def _write_merge(  # noqa: PLR0917 - what the loop above found of one pair
         (first.id,),
         "outcome",
     )
+
+
+def _find_sources(skill: Skill) -> tuple[SkillId, ...]:
+    """Return what was merged into a skill before: its traces may still name them."""
+    return skill.origin.source_skills if skill.origin is not None and skill.origin.how == MERGED else ()
 
 
 def _join_descriptions(first: Skill, second: Skill) -> str:

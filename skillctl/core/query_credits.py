@@ -64,19 +64,19 @@ class _Named:
 
     def __init__(self, mode: ModeLayout, dropped: Counter[str]) -> None:
         self.table = CreditTable(mode.tree)
-        self._numbers = {key: number for number, key in enumerate(mode.keys)}
+        self._numbers = {**mode.merged, **{key: number for number, key in enumerate(mode.keys)}}
         self._dropped = dropped
         self._rows: dict[tuple[tuple[int, float], ...], int] = {(): 0}
 
     def find(self, weights: Mapping[str, float]) -> int:
-        known = []
+        known: dict[int, float] = {}
         for skill, weight in sorted(weights.items()):
             number = self._numbers.get(skill)
             if number is None:
                 self._dropped[skill] += 1
             elif weight > 0:
-                known.append((number, weight))
-        key = tuple(known)
+                known[number] = known.get(number, 0.0) + weight  # several may have been merged into one
+        key = tuple(sorted(known.items()))
         row = self._rows.get(key)
         if row is None:
             row = self._rows[key] = len(self.table)

@@ -193,3 +193,17 @@ def test_modes_are_refined_each_by_its_own_traces(tmp_path: Path, run: Run) -> N
     proposals = json.loads(run("refine", book, *logs, "-o", "json").stdout)["proposals"]
     assert {one["mode"] for one in proposals if one["applied"]} == {"answer", "draft"}
     assert find_problems(book) == []
+
+
+def test_traces_that_name_a_merged_skill_still_count_for_it(tmp_path: Path, run: Run) -> None:
+    book, logs = make_book(tmp_path, run, TWINS, ALIKE, count=400)
+    lines = [json.loads(line) for line in logs[1].read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line["skills"] = {"answer.sums" if "sum of" in line["query"] else "answer.rhymes": 1.0}
+    write_lines(logs[1], lines)
+    run("-q", "profile", book, *logs[:2])
+    run("refine", book, *logs)
+    after = load_handbook(book)
+    (kept,) = after.skills["answer"]
+    pooled = after.agents["adder"].profiles["answer"].competence[kept.id]
+    assert pooled.successes + pooled.failures == 400
