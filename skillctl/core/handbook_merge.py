@@ -110,6 +110,12 @@ def _merge_fact(path: Path, sides: _Sides, *, adds_up: bool) -> tuple[Any, bool]
         return _merge_evidence(path, sides)
     if ours == theirs:
         return ours, True
+    return _merge_changes(path, sides, adds_up=adds_up)
+
+
+def _merge_changes(path: Path, sides: _Sides, *, adds_up: bool) -> tuple[Any, bool]:
+    """Merge a fact that both sides changed, differently, and that is no count."""
+    base, ours, theirs = _values(path, sides)
     if path == ("evidence",):
         return merge_ledgers(base, ours, theirs), adds_up
     if path == ("refined",):
