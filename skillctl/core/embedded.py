@@ -13,7 +13,7 @@ from skillctl.core.indicators import match_patterns
 from skillctl.core.lexicon import expand
 from skillctl.core.skill_index import SkillIndex, find_semantic_directions
 from skillctl.core.skill_weights import Level, join_weights, root_weights, weigh_skills
-from skillctl.core.space import POINT_STEPS, SEMANTIC_STEPS, Points, project, to_unit
+from skillctl.core.space import POINT_STEPS, Points, project, to_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,8 +61,8 @@ class EmbeddedOrchestrator:
         self._settings = settings
         self._patterns = [re.compile(pattern) for pattern, _ in index.patterns]
         self._pattern_skill = np.array([skill for _, skill in index.patterns], np.int64)
-        self._norms = (index.vectors.astype(np.float64) ** 2).sum(axis=0)
-        self._directions = np.rint(find_semantic_directions(index) * SEMANTIC_STEPS)
+        self._norms = (index.vectors**2).sum(axis=0)
+        self._directions = find_semantic_directions(index)
         self._table = table
         self._columns = np.empty(0, np.int32)
         self._generation = -1
@@ -83,8 +83,8 @@ class EmbeddedOrchestrator:
             parts.append([self._weigh_closeness(closeness, similarity, value) for value in temperatures])
         return [join_weights([part[place] for part in parts]) for place in range(len(temperatures))]
 
-    def find_closeness(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return how close texts are to skills, shape (n, K), and their similarity to the most similar one.
+    def find_closeness(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return how close texts are to skills, shape (n, K), and their similarity to the closest one, shape (n,).
 
         Closeness is the negative squared distance in the space of the skills plus the lexical evidence. Similarity
         is the semantic cosine plus the lexical evidence: it is small for a text that resembles no skill, of which
@@ -96,26 +96,32 @@ class EmbeddedOrchestrator:
         found = project(self._index.space, features.semantic, features.surface)
         columns = self._find_columns(self._table)[features.word_ids]
         rows = np.repeat(np.arange(len(texts)), np.diff(features.indptr))
-        evidence = LEXICAL_WEIGHT * self._index.lexicon.score_words(columns, rows, len(texts))
+        evidence = self._index.lexicon.score_words(columns, rows, len(texts))
+        evidence *= LEXICAL_WEIGHT
         self._add_hits(evidence, texts, columns, rows)
-        similarity: NDArray[np.float64] = (self._find_cosine(found) + evidence).max(axis=1)
-        return self._find_nearness(found) + evidence, similarity
+        closeness = self._find_nearness(found)
+        closeness += evidence.astype(np.float32)
+        closest = closeness.argmax(axis=1)
+        similarity = self._find_cosine(found, closest) + evidence[np.arange(len(texts)), closest]
+        return closeness, similarity
 
-    def _find_nearness(self, found: Points) -> NDArray[np.float64]:
-        product = (found.points @ self._index.vectors).astype(np.float64)
-        own = (found.points.astype(np.float64) ** 2).sum(axis=1)
-        nearness: NDArray[np.float64] = (2 * product - own[:, None] - self._norms) / float(POINT_STEPS) ** 2
+    def _find_nearness(self, found: Points) -> NDArray[np.float32]:
+        """Return negative squared distances; the product is exact, and each step after it touches one cell alone."""
+        nearness: NDArray[np.float32] = found.points @ self._index.vectors
+        nearness *= np.float32(2)
+        nearness -= (found.points * found.points).sum(axis=1, keepdims=True)
+        nearness -= self._norms
+        nearness /= POINT_STEPS**2
         return nearness
 
-    def _find_cosine(self, found: Points) -> NDArray[np.float64]:
-        """Return the cosine between the semantic vectors of texts and skills, as far as the axes hold them."""
-        axes = len(self._directions)
-        part = np.rint(to_unit(found.points[:, :axes]) * SEMANTIC_STEPS)
-        cosine = (part @ self._directions).astype(np.float64) / float(SEMANTIC_STEPS) ** 2
-        return np.asarray(found.captured[:, None] * cosine)
+    def _find_cosine(self, found: Points, skills: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the cosine between each text's semantic vector and its skill's, as far as the axes hold it."""
+        part = to_unit(found.points[:, : self._directions.shape[1]])
+        cosine = (part * self._directions[skills]).sum(axis=1)
+        return np.asarray(found.captured * cosine, dtype=np.float64)
 
     def _weigh_closeness(
-        self, closeness: NDArray[np.float64], similarity: NDArray[np.float64], temperature: float
+        self, closeness: NDArray[np.float32], similarity: NDArray[np.float64], temperature: float
     ) -> SkillWeights:
         settings, index = self._settings, self._index
         least = DEFAULT_MIN_SIMILARITY if settings.min_similarity is None else settings.min_similarity

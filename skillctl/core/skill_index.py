@@ -148,5 +148,5 @@ def _find_spread(
 
 
 def find_semantic_directions(index: SkillIndex) -> Floats:
-    """Return the unit semantic direction of each skill along the axes, shape (p, K)."""
-    return to_unit(index.vectors[: index.space.axes.shape[1]].T).T
+    """Return the unit semantic direction of each skill along the axes, shape (K, p)."""
+    return to_unit(index.vectors[: index.space.axes.shape[1]].T)

@@ -27,7 +27,7 @@ class Level(NamedTuple):
 
 
 def weigh_skills(
-    closeness: NDArray[np.float64], lost: NDArray[np.bool_], levels: Sequence[Level], *, top_k: int
+    closeness: NDArray[np.float32], lost: NDArray[np.bool_], levels: Sequence[Level], *, top_k: int
 ) -> SkillWeights:
     """Return on each level softmax(closeness / temperature) over the ``top_k`` closest skills, in equal shares.
 
@@ -44,7 +44,9 @@ def weigh_skills(
         return root_weights(count)
     numbers, weights = [], []
     for level in levels:
-        near, soft = _weigh_level(closeness[:, level.skills], level.temperature, top_k)
+        # A level of all skills is the array itself, not a copy.
+        inside = closeness if len(level.skills) == closeness.shape[1] else closeness[:, level.skills]
+        near, soft = _weigh_level(inside, level.temperature, top_k)
         numbers.append(level.skills[near] + 1)
         weights.append(soft / len(levels))
     skills, shares = np.concatenate(numbers, axis=1).astype(np.int32), np.concatenate(weights, axis=1)
@@ -55,7 +57,7 @@ def weigh_skills(
 
 
 def _weigh_level(
-    closeness: NDArray[np.float64], temperature: float, top_k: int
+    closeness: NDArray[np.float32], temperature: float, top_k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     near, values = _find_nearest(closeness, min(top_k, closeness.shape[1]))
     soft = np.exp((values - values.max(axis=1, keepdims=True)) / temperature)
@@ -104,14 +106,18 @@ def join_weights(parts: Sequence[SkillWeights]) -> SkillWeights:
     )
 
 
-def _find_nearest(similarity: NDArray[np.float64], top: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _find_nearest(closeness: NDArray[np.float32], top: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the ``top`` largest of each row in order of skill; among equals the lower skill."""
-    if top < similarity.shape[1]:
-        bound = np.partition(similarity, -top, axis=1)[:, [-top]]
-        above = similarity > bound
-        ties = (similarity == bound).cumsum(axis=1) <= top - above.sum(axis=1, keepdims=True)
-        chosen = above | (ties & (similarity == bound))
-        near = np.nonzero(chosen)[1].reshape(len(similarity), top)
-    else:
-        near = np.broadcast_to(np.arange(top), (len(similarity), top)).copy()
-    return near, np.take_along_axis(similarity, near, axis=1)
+    count, width = closeness.shape
+    if top == width:
+        near = np.broadcast_to(np.arange(top), (count, top)).copy()
+        return near, closeness.astype(np.float64)
+    near = np.sort(np.argpartition(closeness, width - top, axis=1)[:, width - top :], axis=1)
+    values = np.take_along_axis(closeness, near, axis=1)
+    bound = values.min(axis=1, keepdims=True)
+    # Where more skills than were taken are as close as the last of them, which ones were taken is chance.
+    tied = np.flatnonzero((closeness == bound).sum(axis=1) > (values == bound).sum(axis=1))
+    for row in tied.tolist():
+        near[row] = np.sort(np.argsort(-closeness[row], kind="stable")[:top])
+    values[tied] = np.take_along_axis(closeness[tied], near[tied], axis=1)
+    return near, values.astype(np.float64)
