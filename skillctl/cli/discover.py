@@ -10,7 +10,7 @@ import click
 from skillctl.cli.commits import Lesson, begin_commit, commit_learning, commit_options
 from skillctl.cli.discover_run import DiscoverOptions, discover_from_logs
 from skillctl.cli.llm_options import llm_option, llm_options
-from skillctl.cli.options import dry_run_option, handbook_argument, output_option
+from skillctl.cli.options import dry_run_option, handbook_argument, output_option, success_at_option
 from skillctl.cli.trace_sources import open_sources
 from skillctl.errors import EXIT_NO, EXIT_OK
 from skillctl.store.handbook_dir import handbook_lock, load_handbook, save_handbook
@@ -35,13 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--labels/--no-labels", default=True, help="Whether `task` labels are candidate skills.  [default: labels]"
 )
-@click.option(
-    "--success-at",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="A score from here on is a success, where a trace has no `success`.",
-)
+@success_at_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all random draws.")
 @llm_option
 @llm_options

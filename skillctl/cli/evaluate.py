@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skillctl.cli.llm_options import llm_options
-from skillctl.cli.options import handbook_argument, output_option
+from skillctl.cli.options import handbook_argument, output_option, success_at_option
 from skillctl.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -50,13 +50,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="What baselines and cascade learn from; without it, other folds of the held-out traces.",
 )
-@click.option(
-    "--success-at",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="A score from here on is a success, where a trace has no `success`.",
-)
+@success_at_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of resamples, folds and draws.")
 @llm_options
 @output_option

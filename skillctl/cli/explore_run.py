@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from skillctl.cli.query_sources import read_queries
 from skillctl.core.exploring import AgentTally, ExploreQuery, is_error, render_tallies
-from skillctl.core.grading import parse_scoring
 from skillctl.core.pricing import Budget, sum_known
 from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError, UsageError
 from skillctl.llm.agents import AgentCompleter
@@ -33,7 +33,6 @@ from skillctl.llm.retrying import RetryingCompleter
 from skillctl.model.handbook import Agent, Handbook, ModeId
 from skillctl.store.atomic import write_atomic
 from skillctl.store.cache_dir import cache_root
-from skillctl.store.explore_queries import read_explore_queries
 from skillctl.store.handbook_dir import load_handbook
 from skillctl.store.pool_file import load_pool
 from skillctl.store.trace_log import TraceLog, peek_log
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from skillctl.model.problem import Problem
 
 DEFAULT_MODE = ModeId("answer")
 _HEADERS = ("agent", "runs", "success", "no verdict", "errors", "calls", "cached", "cost USD")
@@ -87,7 +85,7 @@ class _Plan(NamedTuple):
 def run_explore(options: ExploreOptions, *, verbosity: int) -> int:
     """Run the command and return its exit code."""
     pool = _load_pool(options)
-    queries, bad_lines = _read_queries(options)
+    queries, bad_lines = read_queries(options)
     if options.plan is not None:
         queries = _plan_queries(pool, queries, options.plan)
     calls = plan_calls(queries, pool.agents, mode=pool.mode, folder=pool.folder, timeout_s=options.timeout)
@@ -152,22 +150,6 @@ def _find_agent_fault(agent: Agent, mode: ModeId) -> str | None:
     if agent.modes and mode not in agent.modes:
         return f"does not work in mode {mode!r}"
     return None
-
-
-def _read_queries(options: ExploreOptions) -> tuple[list[ExploreQuery], int]:
-    problems: list[Problem] = []
-
-    def report(problem: Problem) -> None:
-        problems.append(problem)
-        click.echo(problem, err=True)
-
-    queries = read_explore_queries(
-        options.queries,
-        scoring=parse_scoring(options.scoring),
-        on_problem=report,
-        is_judged_elsewhere=bool(options.scoring_command),
-    )
-    return queries[: options.limit], len(problems)
 
 
 def _plan_queries(pool: _Pool, queries: list[ExploreQuery], count: int) -> list[ExploreQuery]:

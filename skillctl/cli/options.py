@@ -16,3 +16,10 @@ output_option = click.option(
     help="Form of the result.",
 )
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be written and write nothing.")
+success_at_option = click.option(
+    "--success-at",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="A score from here on is a success, where a trace has no `success`.",
+)

@@ -11,7 +11,7 @@ import click
 from skillctl.cli.commits import Lesson, begin_commit, commit_learning, commit_options
 from skillctl.cli.llm_options import llm_options
 from skillctl.cli.named_orchestrators import is_language_model, open_models
-from skillctl.cli.options import dry_run_option, handbook_argument, output_option
+from skillctl.cli.options import dry_run_option, handbook_argument, output_option, success_at_option
 from skillctl.cli.profile_logs import Plan, profile_logs
 from skillctl.cli.trace_sources import open_sources
 from skillctl.core.half_life import HalfLife, parse_half_life
@@ -45,13 +45,7 @@ _NO_HALF_LIFE = "none"
     metavar="AGE",
     help="Evidence counts half at this age: runs (500) or time (12h, 30d, 2w); none keeps all. It is saved.",
 )
-@click.option(
-    "--success-at",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="A score from here on is a success, where a trace has no `success`.",
-)
+@success_at_option
 @click.option(
     "--calibrate",
     "is_calibrated",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skillctl.cli.commits import begin_commit, commit_options
-from skillctl.cli.options import dry_run_option, handbook_argument, output_option
+from skillctl.cli.options import dry_run_option, handbook_argument, output_option, success_at_option
 from skillctl.errors import EXIT_NO, EXIT_OK
 
 if TYPE_CHECKING:
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--validation", multiple=True, required=True, metavar="FILE", help="Traces of other queries, the gate; repeatable."
 )
-@click.option(
-    "--success-at",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="A score from here on is a success, where a trace has no `success`.",
-)
+@success_at_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of partitions and resamples.")
 @commit_options
 @output_option

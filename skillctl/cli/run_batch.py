@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import click
 import orjson
 
+from skillctl.cli.query_sources import read_queries
 from skillctl.cli.run_parts import (
     RunOptions,
     Setting,
@@ -21,7 +22,6 @@ from skillctl.cli.run_parts import (
 )
 from skillctl.core.batch_routing import RouteOptions, Router
 from skillctl.core.exploring import is_error
-from skillctl.core.grading import parse_scoring
 from skillctl.core.loop import Loop
 from skillctl.core.pricing import Budget
 from skillctl.core.routing_table import compile_table, expect_cost
@@ -33,7 +33,6 @@ from skillctl.llm.acting import ModeActor, Tools
 from skillctl.llm.conversing import CommandChecker, Conversations, DryActor, Job
 from skillctl.llm.judging import CommandJudge, Judge, RuleJudge
 from skillctl.llm.programs import ProgramRunner
-from skillctl.store.explore_queries import read_explore_queries
 from skillctl.store.handbook_dir import handbook_files, load_handbook
 from skillctl.store.orchestrators import index_key, open_orchestrator
 from skillctl.store.selections import apply_selection
@@ -46,13 +45,12 @@ if TYPE_CHECKING:
     from skillctl.core.loop import Actor
     from skillctl.core.orchestration import Orchestrator
     from skillctl.core.routing import Policy
-    from skillctl.model.problem import Problem
 
 
 def run_batch(options: RunOptions, *, verbosity: int) -> int:
     """Run the command and return its exit code."""
     setting = _load(options)
-    queries, bad_lines = _read_queries(options)
+    queries, bad_lines = read_queries(options)
     say: Callable[[str], None] = _say if verbosity > 0 else lambda _text: None
     if options.dry_run:
         jobs = find_jobs(queries, peek_log(options.out), setting.digest, retry_errors=options.retry_errors)
@@ -140,22 +138,6 @@ def _digest(options: RunOptions) -> str:
     ]
     content.update(orjson.dumps(rest))
     return content.hexdigest()
-
-
-def _read_queries(options: RunOptions) -> tuple[list[ExploreQuery], int]:
-    problems: list[Problem] = []
-
-    def report(problem: Problem) -> None:
-        problems.append(problem)
-        click.echo(problem, err=True)
-
-    queries = read_explore_queries(
-        options.queries,
-        scoring=parse_scoring(options.scoring),
-        on_problem=report,
-        is_judged_elsewhere=bool(options.scoring_command),
-    )
-    return queries[: options.limit], len(problems)
 
 
 def find_jobs(

@@ -8,7 +8,7 @@ import click
 
 from skillctl.cli.commits import Lesson, begin_commit, commit_learning, commit_options
 from skillctl.cli.llm_options import llm_options
-from skillctl.cli.options import dry_run_option, handbook_argument, output_option
+from skillctl.cli.options import dry_run_option, handbook_argument, output_option, success_at_option
 from skillctl.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -39,13 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--live", is_flag=True, help="Ask the orchestrator anew with each candidate, which sees its skills alone."
 )
-@click.option(
-    "--success-at",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="A score from here on is a success, where a trace has no `success`.",
-)
+@success_at_option
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Candidates at a time; same result."
 )
