@@ -6,9 +6,9 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from planted import write_planted_traces
 
 from skillctl.store.handbook_dir import load_handbook
 from skillctl.store.schema import load_schema
@@ -18,27 +18,10 @@ if TYPE_CHECKING:
 
     from conftest import Run
 
-CHANCES = {"adder": (0.95, 0.1), "poet": (0.1, 0.95)}
-
 
 @pytest.fixture
 def traces(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(1)
-    path = tmp_path / "traces.jsonl"
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(60):
-            kind = number % 2
-            text = (
-                f"Write a poem about {rng.choice(['rain', 'love', 'stars'])} {number}."
-                if kind
-                else f"Add {number} and {number * 7}."
-            )
-            for agent, chance in CHANCES.items():
-                steps = [{"mode": "look", "agent": agent}, {"mode": "answer", "agent": agent}]
-                line = {"query_id": number, "query": text, "task": ["sums", "poems"][kind], "agent": agent,
-                        "success": bool(rng.random() < chance[kind]), "steps": steps}  # fmt: skip
-                file.write(json.dumps(line) + "\n")
-    return path
+    return write_planted_traces(tmp_path / "traces.jsonl", 60, with_steps=True)
 
 
 @pytest.fixture

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
+from planted import write_planted_traces
 
 from skillctl.store.handbook_dir import load_handbook
 
@@ -16,26 +15,10 @@ if TYPE_CHECKING:
 
     from conftest import Run
 
-CHANCES = {"adder": (0.95, 0.1), "poet": (0.1, 0.95)}
-
 
 @pytest.fixture
 def traces(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(1)
-    path = tmp_path / "traces.jsonl"
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(90):
-            kind = number % 2
-            text = (
-                f"Write a poem about {['rain', 'love', 'stars'][number % 3]} {number}."
-                if kind
-                else f"Add {number} and 9."
-            )
-            for agent, chance in CHANCES.items():
-                line = {"query_id": number, "query": text, "task": ["sums", "poems"][kind], "agent": agent,
-                        "success": bool(rng.random() < chance[kind])}  # fmt: skip
-                file.write(json.dumps(line) + "\n")
-    return path
+    return write_planted_traces(tmp_path / "traces.jsonl", 90)
 
 
 @pytest.fixture
