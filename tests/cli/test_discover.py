@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
-from planted import write_planted_traces
+from sums_and_poems import write_planted_traces
 
 from skillctl.store.handbook_dir import load_handbook
 from skillctl.store.schema import load_schema

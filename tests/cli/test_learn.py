@@ -6,7 +6,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from planted import write_planted_traces
+from sums_and_poems import write_planted_traces
 
 from skillctl.store.handbook_dir import load_handbook
 
