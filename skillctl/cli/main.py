@@ -69,32 +69,43 @@ class LazyGroup(click.Group):
             super().invoke(ctx)
         except (click.exceptions.Exit, click.ClickException):
             raise
-        except (KeyboardInterrupt, click.Abort):
-            click.echo("interrupted", err=True)
-            ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
             _silence_stdout()
             ctx.exit(EXIT_OK)
-        except SkillctlError as error:
-            if ctx.obj and ctx.obj.get("debug"):
+        except (Exception, KeyboardInterrupt) as error:
+            if ctx.obj and ctx.obj.get("debug") and not _is_interrupt(error):
                 raise
-            _print_error(error)
-            ctx.exit(error.exit_code)
-        except OSError as error:
-            if ctx.obj and ctx.obj.get("debug"):
-                raise
-            place = f"{error.filename}: " if error.filename else ""
-            click.echo(f"error: {place}{error.strerror or error}", err=True)
-            ctx.exit(EXIT_INPUT)
-        except Exception as error:
-            if ctx.obj and ctx.obj.get("debug"):
-                raise
-            click.echo(
-                f"error: a bug in skillctl: {type(error).__name__}: {error}\n"
-                "       run it again with `skillctl --debug ...` and report what it prints",
-                err=True,
-            )
-            ctx.exit(EXIT_BUG)
+            ctx.exit(_report(error))
+
+
+def _report(error: BaseException) -> int:
+    """Say what went wrong, and return the exit code."""
+    if _is_interrupt(error):
+        click.echo("interrupted", err=True)
+        return EXIT_INTERRUPTED
+    if isinstance(error, SkillctlError):
+        _print_error(error)
+        return error.exit_code
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {place}{error.strerror or error}", err=True)
+        return EXIT_INPUT
+    click.echo(
+        f"error: a bug in skillctl: {type(error).__name__}: {error}\n"
+        "       run it again with `skillctl --debug ...` and report what it prints",
+        err=True,
+    )
+    return EXIT_BUG
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Tell whether Ctrl-C is behind an error: Python wraps one that comes while a class is being made."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt | click.Abort):
+            return True
+        cause = cause.__cause__
+    return False
 
 
 def _print_error(error: SkillctlError) -> None:
