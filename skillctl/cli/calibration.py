@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skillctl.core.calibrating import Calibration, Fold, calibrate, draw_folds
+from skillctl.core.discovery import MIN_QUERIES
 from skillctl.core.outcomes import Outcomes, tabulate_modes
 from skillctl.core.skill_discovery import MOST_CALIBRATION_QUERIES, number_tree, weigh_all
 from skillctl.core.skill_tree import build_tree
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from skillctl.cli.trace_sources import TraceSources
     from skillctl.model.handbook import Handbook, Skill
     from skillctl.model.problem import Problem
-
-MIN_QUERIES = 20
 
 
 def calibrate_handbook(handbook: Handbook, sources: TraceSources, *, success_at: float, seed: int) -> Handbook:
