@@ -6,13 +6,21 @@ A reply is untrusted, as it was made from traces: nothing of it becomes an id, a
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from skillctl.core.features import WordTable
 from skillctl.core.json_reply import ReplyFaultError, find_json_values
+from skillctl.core.reply_cleaning import (
+    MAX_SENTENCE,
+    clean_sentence,
+    clean_text,
+    find_fault,
+    has_letters,
+    is_suspect,
+    keep_valid,
+)
 from skillctl.core.space import to_unit
 
 if TYPE_CHECKING:
@@ -29,20 +37,12 @@ EXAMPLE = {
     "pairs": [2],
 }
 _MAX_NAME = 60
-_MAX_DESCRIPTION = 240
 _MAX_INDICATOR_WORDS = 4
 EXAMPLE_GROUP = {"name": "Music", "description": "Reads and writes music.", "members": [2, 5]}
 # In a larger share of the queries an indicator tells nothing.
 _COMMON = 0.5
 # Cosine between descriptions from which two skills are one.
 SAME_FROM = 0.85
-# What a description of an ability has no use for: links, and words that are meant for a reader that obeys.
-_SUSPECT = re.compile(
-    r"https?:|www\.|\b(ignore|disregard|forget|override)\b.{0,40}\b(instructions?|prompts?|rules|above|previous)\b"
-    r"|\b(system prompt|you are now|as an ai)\b",
-    re.IGNORECASE,
-)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
 class Proposal(NamedTuple):
@@ -88,8 +88,8 @@ def parse_proposals(reply: str, schema: Mapping[str, Any], rows: Sequence[int]) 
         ReplyFaultError: If there is no usable skill, although the reply does not say that there is none.
     """
     entries, is_whole = _find_entries(reply, "skills")
-    sound = _keep_valid(entries, schema, "proposal")
-    cleaned = [proposal for entry in sound if (proposal := _clean(entry, rows)) is not None]
+    sound = keep_valid(entries, schema, "proposal")
+    cleaned = [proposal for entry in sound if (proposal := clean_proposal(entry, rows)) is not None]
     if not cleaned and (entries or not is_whole):
         raise ReplyFaultError(_explain(entries, schema, "proposal", "skills"))
     return Parsed(tuple(cleaned), len(entries) - len(cleaned))
@@ -108,11 +108,11 @@ def parse_groups(reply: str, schema: Mapping[str, Any], count: int) -> tuple[Gro
     """
     entries, is_whole = _find_entries(reply, "groups")
     groups, taken = [], set[int]()
-    for entry in _keep_valid(entries, schema, "group"):
+    for entry in keep_valid(entries, schema, "group"):
         named = dict.fromkeys(number - 1 for number in entry["members"] if 1 <= number <= count)
         members = tuple(place for place in named if place not in taken)
-        name, description = _clean_text(entry["name"], _MAX_NAME), _clean_sentence(entry["description"])
-        is_said = _has_letters(name) and _has_letters(description) and description != EXAMPLE_GROUP["description"]
+        name, description = clean_text(entry["name"], _MAX_NAME), clean_sentence(entry["description"])
+        is_said = has_letters(name) and has_letters(description) and description != EXAMPLE_GROUP["description"]
         if len(members) > 1 and is_said:
             taken.update(members)
             groups.append(Group(name, description, members))
@@ -136,69 +136,37 @@ def _find_entries(reply: str, field: str) -> tuple[list[Any], bool]:
     return [value for value in values if isinstance(value, dict) and "name" in value], False
 
 
-def _keep_valid(entries: Sequence[Any], schema: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
-    validator = _validator(schema, kind)
-    return [entry for entry in entries if validator.is_valid(entry)]
-
-
-def _validator(schema: Mapping[str, Any], kind: str) -> Any:  # noqa: ANN401 - the class is imported late
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": schema["$defs"]})
-
-
 def _explain(entries: Sequence[Any], schema: Mapping[str, Any], kind: str, field: str) -> str:
     """Say what is wrong with the first entry, in bounded length."""
     if not entries:
         return f'the reply holds no JSON object {{"{field}": [...]}}'
-    errors = (error for entry in entries for error in _validator(schema, kind).iter_errors(entry))
-    first = next(errors, None)
+    first = find_fault(entries, schema, kind)
     if first is None:
         return "no entry says what an ability is"
-    where = ".".join(str(part) for part in first.path)
-    return f"{field}[]{f'.{where}' if where else ''}: {_clean_text(first.message, 150)}"
+    where, fault = first
+    return f"{field}[]{f'.{where}' if where else ''}: {fault}"
 
 
-def _clean(entry: Mapping[str, Any], rows: Sequence[int]) -> Proposal | None:
-    name, description = _clean_text(entry["name"], _MAX_NAME), _clean_sentence(entry["description"])
-    if not _has_letters(name) or not _has_letters(description) or _is_example(name, description):
+def clean_proposal(entry: Mapping[str, Any], rows: Sequence[int] = ()) -> Proposal | None:
+    """Return a valid entry with its words made harmless, or ``None`` where they say nothing or give orders."""
+    name, description = clean_text(entry["name"], _MAX_NAME), clean_sentence(entry["description"])
+    if not has_letters(name) or not has_letters(description) or _is_example(name, description):
         return None
-    if _SUSPECT.search(f"{entry['name']} {entry['description']}"):
+    if is_suspect(f"{entry['name']} {entry['description']}"):
         return None
-    indicators = (_clean_text(text, _MAX_DESCRIPTION).casefold() for text in entry.get("indicators", ()))
+    indicators = (clean_text(text, MAX_SENTENCE).casefold() for text in entry.get("indicators", ()))
     short = (text for text in indicators if len(text) > 1 and len(text.split()) <= _MAX_INDICATOR_WORDS)
     numbers = (number for number in entry.get("pairs", ()) if 1 <= number <= len(rows))
     return Proposal(
         name,
         description,
-        tuple(dict.fromkeys(text for text in short if not _SUSPECT.search(text)))[:MOST_INDICATORS],
+        tuple(dict.fromkeys(text for text in short if not is_suspect(text)))[:MOST_INDICATORS],
         tuple(sorted({rows[number - 1] for number in numbers})),
     )
 
 
-def _has_letters(text: str) -> bool:
-    return sum(char.isalpha() for char in text) > 1
-
-
 def _is_example(name: str, description: str) -> bool:
     return name.casefold() == str(EXAMPLE["name"]).casefold() or description == EXAMPLE["description"]
-
-
-def _clean_text(text: str, limit: int) -> str:
-    """Return a text on one line, without characters that cannot be seen, cut at a word."""
-    kept = "".join(" " if char.isspace() else char for char in text if _is_shown(char))
-    line = " ".join(kept.split())
-    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0]
-
-
-def _is_shown(char: str) -> bool:
-    return char.isspace() or unicodedata.category(char)[0] != "C"
-
-
-def _clean_sentence(text: str) -> str:
-    """Return the first sentence with a capital and a full stop."""
-    sentence = _SENTENCE_END.split(_clean_text(text, _MAX_DESCRIPTION), maxsplit=1)[0].rstrip(" .,;:")
-    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
 
 def merge_duplicates(proposals: Sequence[Proposal], embedder: WordEmbedder) -> list[Proposal]:
