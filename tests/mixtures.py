@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from conftest import Run
+
+OPPOSED = {"adder": (0.95, 0.1), "poet": (0.1, 0.95), "both": (0.6, 0.6)}
+ALIKE = {"adder": (0.9, 0.9), "poet": (0.3, 0.3), "both": (0.6, 0.6)}
 TEXTS = {
     "sums": "what is the sum of the numbers {} and {} and how large is the total?",
     "rhymes": "write a short poem with rhymes about the moon, verse {} of {}",
@@ -47,3 +51,21 @@ def describe_kind(skill: str, *kinds: str, parent: str | None = None) -> str:
     above = f"\n  parent: {parent}" if parent else ""
     texts = "".join(f"\n  - {json.dumps(text)}" for text in examples)
     return f"- id: {skill}{above}\n  description: Works on {' and '.join(kinds)}.\n  examples:{texts}\n"
+
+
+def make_book(root: Path, run: Run, skills: str, chances: dict[str, Any], count: int = 120) -> tuple[Path, list[Any]]:
+    """Make a handbook with these skills, profiled; return it with the options that name both logs."""
+    kinds = ("sums", "rhymes")
+    training = write_lines(root / "train.jsonl", make_mixture(kinds, chances, count, 1))
+    validation = write_lines(root / "validation.jsonl", make_mixture(kinds, chances, 80, 2, first=1000))
+    book = root / "book"
+    assert run("init", book, "--agents-from", training).exit_code == 0
+    (book / "skills").mkdir(exist_ok=True)
+    (book / "skills" / "answer.yaml").write_text(f"mode: answer\nskills:\n{skills}", encoding="utf-8")
+    assert run("-q", "profile", book, "--traces", training).exit_code == 0
+    return book, ["--traces", training, "--validation", validation]
+
+
+def read_book(book: Path) -> dict[str, bytes]:
+    """Return all files of a handbook."""
+    return {str(path.relative_to(book)): path.read_bytes() for path in sorted(book.rglob("*.yaml"))}

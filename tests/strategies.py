@@ -156,7 +156,9 @@ indicators = any_text.map(Indicator) | st.sampled_from([r"\b[xyz]\s*=", "^a'b$",
 )
 origins = st.none() | st.builds(Origin, how=any_text, source_skills=id_lists, queries=id_lists)
 digests = st.binary(min_size=16, max_size=16).map(lambda digest: f"blake2b:{digest.hex()}")
-refined = st.builds(Refined, traces=digests, validation=digests, skills=digests)
+refined = st.builds(
+    Refined, traces=digests, validation=digests, skills=digests, orchestrator=st.none() | st.just("openai/gpt-4o-mini")
+)
 sources = st.builds(
     EvidenceSource,
     name=any_text,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from skillctl.cli.commits import Lesson, commit_learning
+from skillctl.cli.named_orchestrators import EMBEDDED
 from skillctl.cli.profile_logs import Plan, profile_logs
 from skillctl.cli.replay_logs import read_log
 from skillctl.cli.trace_sources import TraceSources
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.replay_logs import TraceLog
+    from skillctl.core.orchestration import Orchestrator
     from skillctl.core.refinement import Verdict
-    from skillctl.model.handbook import Handbook
+    from skillctl.model.handbook import Handbook, ModeId
     from skillctl.store.learning_commits import LearningCommits
 
 _SHOWN = 3
 
 
-class RefinePlan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RefinePlan:
     """How to refine; the fields are options of the command.
 
     Attributes:
@@ -41,6 +45,8 @@ class RefinePlan(NamedTuple):
         seed: Of partitions and resamples.
         is_dry: Whether nothing is written.
         is_quiet: Whether to say nothing of faults and progress.
+        orchestrator: Who names the skills of queries.
+        models: Opens language models, or ``None`` where none is asked.
     """
 
     places: Mapping[str, str]
@@ -49,6 +55,18 @@ class RefinePlan(NamedTuple):
     seed: int
     is_dry: bool
     is_quiet: bool
+    orchestrator: str = EMBEDDED
+    models: LanguageModels | None = None
+
+    @property
+    def noted_orchestrator(self) -> str | None:
+        """The orchestrator as the ledger of refinement notes it."""
+        return None if self.orchestrator == EMBEDDED else self.orchestrator
+
+    def open_orchestrator(self, handbook: Handbook, mode: ModeId) -> Orchestrator:
+        """Open a language model as orchestrator of one mode."""
+        assert self.models is not None  # noqa: S101 - they are opened with every orchestrator that is not embedded
+        return self.models.open_orchestrator(self.orchestrator, handbook, mode)
 
 
 class RefineResult(NamedTuple):
@@ -70,7 +88,7 @@ def refine_handbook(handbook: Handbook, root: Path, plan: RefinePlan, learning: 
     _refuse_overlap(training, validation)
     _require_all_evidence(handbook, plan, root)
     digests = training.digest, validation.digest
-    is_known = is_refined(handbook, *digests)
+    is_known = is_refined(handbook, *digests, plan.noted_orchestrator)
     bad_lines = training.bad_lines + validation.bad_lines
     counts = RefinementCounts(len(training.traces), len(validation.traces), bad_lines, is_known)
     verdicts: list[Verdict] = []
@@ -84,7 +102,15 @@ def refine_handbook(handbook: Handbook, root: Path, plan: RefinePlan, learning: 
 
 
 def _say_progress(handbook: Handbook, training: TraceLog, validation: TraceLog, plan: RefinePlan) -> Iterator[Verdict]:
-    for verdict in refine_skills(handbook, training.traces, validation.traces, WordVectors(), seed=plan.seed):
+    verdicts = refine_skills(
+        handbook,
+        training.traces,
+        validation.traces,
+        WordVectors(),
+        seed=plan.seed,
+        open_orchestrator=None if plan.noted_orchestrator is None else plan.open_orchestrator,
+    )
+    for verdict in verdicts:
         if not plan.is_quiet:
             word = "applied" if verdict.applied else "rejected"
             click.echo(f"{word}: {say_edit(verdict.proposal)}", err=True)
@@ -135,7 +161,7 @@ class _Writer:
         if self._pending is not None:
             self._flush(digests)
             return
-        after = note_refined(self.saved, *digests)
+        after = note_refined(self.saved, *digests, self._plan.noted_orchestrator)
         subject = f"Find nothing to refine in {proposals} proposals" if proposals else "Find nothing to refine"
         self._write(after, Lesson("refine", subject, self.saved, after, validation=validation.digest))
 
@@ -145,7 +171,7 @@ class _Writer:
         verdict, self._pending = self._pending, None
         after = verdict.handbook if self._plan.is_dry else self._recount(verdict.handbook)
         if digests is not None:
-            after = note_refined(after, *digests)
+            after = note_refined(after, *digests, self._plan.noted_orchestrator)
         gain = verdict.gain
         said = None if gain is None else f"{gain.value:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}]"
         lesson = Lesson(
@@ -172,6 +198,8 @@ class _Writer:
             success_at=self._plan.success_at,
             half_life=None if half_life is None else parse_half_life(half_life),
             adds=False,
+            orchestrator=self._plan.orchestrator,
+            models=self._plan.models,
         )
         sources = TraceSources(dict(self._plan.places), is_quiet=True)  # faults were said when the logs were read
         profiled = profile_logs(replace(refined, refined=self.saved.refined), sources, plan)

@@ -23,7 +23,7 @@ from skillctl.core.skill_index import build_skill_index
 from skillctl.core.space import POINT_STEPS, fit_space, project
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from skillctl.model.trace import Trace
 
     Floats = NDArray[np.float64]
+    OpenOrchestrator = Callable[[Handbook, ModeId], Orchestrator]
 
 
 class Standing(NamedTuple):
@@ -121,6 +122,8 @@ class ModeBench:
         validation: All validation traces.
         embedder: Word vectors.
         half_life: How evidence decays, or ``None``.
+        open_orchestrator: Opens what names the skills of texts, for a handbook with the skills in question; the
+            embedded orchestrator without it.
     """
 
     def __init__(
@@ -132,6 +135,7 @@ class ModeBench:
         *,
         embedder: WordEmbedder,
         half_life: HalfLife | None = None,
+        open_orchestrator: OpenOrchestrator | None = None,
     ) -> None:
         default = handbook.default_mode()
         self.mode = mode
@@ -141,6 +145,7 @@ class ModeBench:
             settings=replace(handbook.settings, default_mode=default),
         )
         self._half_life = half_life
+        self._open_orchestrator = open_orchestrator
         self._embedder = embedder
         self._table = TextsReadOnce(embedder)
         self._traces = [
@@ -165,7 +170,7 @@ class ModeBench:
     def assess(self, skills: tuple[Skill, ...]) -> Standing:
         """Return how these skills are profiled, and how they route."""
         bare = replace(self._base, skills={self.mode: skills})
-        orchestrator = self._open(skills)
+        orchestrator = self._open(bare)
         evidence = Evidence(build_layout(bare))
         EvidenceCounter(evidence, lambda _: orchestrator, half_life=self._half_life).add(self._traces)
         evidence.round()
@@ -192,9 +197,14 @@ class ModeBench:
             np.empty(0) if chosen is None else _reward(chosen, cost_weight),
         )
 
-    def _open(self, skills: tuple[Skill, ...]) -> Weighed:
-        index = build_skill_index(skills, self._embedder, table=self._table)
-        inner = EmbeddedOrchestrator(index, lambda: self._embedder, self._base.settings.orchestrator, table=self._table)
+    def _open(self, bare: Handbook) -> Weighed:
+        inner: Orchestrator
+        if self._open_orchestrator is not None:
+            inner = self._open_orchestrator(bare, self.mode)
+        else:
+            index = build_skill_index(bare.skills[self.mode], self._embedder, table=self._table)
+            settings = bare.settings.orchestrator
+            inner = EmbeddedOrchestrator(index, lambda: self._embedder, settings, table=self._table)
         return Weighed(inner, inner.weigh(self._texts), {text: row for row, text in enumerate(self._texts)})
 
 

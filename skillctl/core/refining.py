@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from skillctl.core.features import WordEmbedder
-    from skillctl.core.mode_bench import Standing
+    from skillctl.core.mode_bench import OpenOrchestrator, Standing
     from skillctl.model.handbook import Handbook, ModeId, SkillId
     from skillctl.model.trace import Trace
 
@@ -41,7 +41,13 @@ def find_overlap(training: Sequence[Trace], validation: Sequence[Trace]) -> list
 
 
 def refine_skills(
-    handbook: Handbook, training: Sequence[Trace], validation: Sequence[Trace], embedder: WordEmbedder, *, seed: int = 0
+    handbook: Handbook,
+    training: Sequence[Trace],
+    validation: Sequence[Trace],
+    embedder: WordEmbedder,
+    *,
+    seed: int = 0,
+    open_orchestrator: OpenOrchestrator | None = None,
 ) -> Iterator[Verdict]:
     """Yield what comes of each proposal, mode by mode; the handbook of the last verdict is the result.
 
@@ -51,11 +57,20 @@ def refine_skills(
         validation: Traces of other queries.
         embedder: Word vectors.
         seed: Of partitions and resamples.
+        open_orchestrator: Opens what names the skills of texts; the embedded orchestrator without it.
     """
     half_life = None if handbook.settings.half_life is None else parse_half_life(handbook.settings.half_life)
     taken = {*handbook.modes, *(skill.id for skills in handbook.skills.values() for skill in skills)}
     for mode in sorted(handbook.modes):
-        bench = ModeBench(handbook, mode, training, validation, embedder=embedder, half_life=half_life)
+        bench = ModeBench(
+            handbook,
+            mode,
+            training,
+            validation,
+            embedder=embedder,
+            half_life=half_life,
+            open_orchestrator=open_orchestrator,
+        )
         if not bench.training.texts:
             continue
         for verdict in _refine_mode(bench, bench.assess(handbook.skills.get(mode, ())), seed, taken):
@@ -120,14 +135,18 @@ def digest_skills(handbook: Handbook) -> str:
     return f"blake2b:{blake2b(json.dumps(content).encode(), digest_size=_DIGEST_SIZE).hexdigest()}"
 
 
-def is_refined(handbook: Handbook, traces: str, validation: str) -> bool:
-    """Tell whether nothing is left to refine with the traces of these digests."""
-    return Refined(traces, validation, digest_skills(handbook)) in handbook.refined
+def is_refined(handbook: Handbook, traces: str, validation: str, orchestrator: str | None = None) -> bool:
+    """Tell whether nothing is left to refine for an orchestrator with the traces of these digests."""
+    return Refined(traces, validation, digest_skills(handbook), orchestrator) in handbook.refined
 
 
-def note_refined(handbook: Handbook, traces: str, validation: str) -> Handbook:
+def note_refined(handbook: Handbook, traces: str, validation: str, orchestrator: str | None = None) -> Handbook:
     """Return the handbook with a note that nothing is left to refine with these traces; older notes on them go."""
-    others = [entry for entry in handbook.refined if (entry.traces, entry.validation) != (traces, validation)]
-    entries = [*others, Refined(traces, validation, digest_skills(handbook))]
-    ordered = sorted(entries, key=lambda entry: (entry.traces, entry.validation, entry.skills))
+    note = Refined(traces, validation, digest_skills(handbook), orchestrator)
+    others = [entry for entry in handbook.refined if _subject(entry) != _subject(note)]
+    ordered = sorted([*others, note], key=lambda entry: (*_subject(entry), entry.skills))
     return replace(handbook, refined=tuple(ordered))
+
+
+def _subject(entry: Refined) -> tuple[str, str, str]:
+    return entry.traces, entry.validation, entry.orchestrator or ""

@@ -308,11 +308,13 @@ class Refined:
         traces: Digest of the training traces.
         validation: Digest of the validation traces.
         skills: Digest of the skills of all modes.
+        orchestrator: Who named the skills of queries, ``None`` for the embedded orchestrator.
     """
 
     traces: str
     validation: str
     skills: str
+    orchestrator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

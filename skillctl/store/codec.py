@@ -51,7 +51,7 @@ def encode_handbook_file(handbook: Handbook) -> Data:
         **without_nothing(
             {
                 "evidence": [encode_source(source) for source in handbook.evidence],
-                "refined": [asdict(entry) for entry in handbook.refined],
+                "refined": [without_nothing(asdict(entry)) for entry in handbook.refined],
             }
         ),
         **handbook.extra,

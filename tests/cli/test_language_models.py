@@ -4,63 +4,32 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from planted import make_handbook, make_traces, write_traces
+from scripted_models import MODEL, Install, asked, make_install
 
 from skillctl.errors import OutsideError
 from skillctl.llm.base import Completion
-from skillctl.llm.scripted import ScriptedCompleter
-from skillctl.model.handbook import Price
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Run
 
     from skillctl.llm.base import Request
 
-MODEL = "openai/scripted"
-
-
-class Client(ScriptedCompleter):
-    """Stands for litellm: replies by a function, and knows one price."""
-
-    known: Price | None = Price(prompt_usd_per_mtok=1.0, completion_usd_per_mtok=1.0)
-
-    def price(self, _: str) -> Price | None:
-        """Return the same price for every model."""
-        return self.known
-
-
-class Install(Protocol):
-    """Puts a scripted client in the place of litellm."""
-
-    def __call__(self, reply: Callable[[Request], Any]) -> Client: ...
-
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Install:
     """Put a scripted client in the place of litellm."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-
-    def install(reply: Callable[[Request], Any]) -> Client:
-        client = Client(reply)
-        monkeypatch.setattr("skillctl.cli.language_models.LitellmClient", lambda: client)
-        return client
-
-    return install
+    return make_install(monkeypatch)
 
 
 @pytest.fixture
 def book(tmp_path: Path, run: Run) -> Path:
     return make_handbook(tmp_path, run)
-
-
-def asked(request: Request) -> str:
-    return str(request.messages[1]["content"])
 
 
 def name_skill(request: Request) -> Completion:

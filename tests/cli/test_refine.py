@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from mixtures import describe_kind, make_mixture, write_lines
+from mixtures import ALIKE, OPPOSED, describe_kind, make_book, make_mixture, read_book, write_lines
 
 from skillctl.store.handbook_dir import find_problems, load_handbook
 from skillctl.store.schema import load_schema
@@ -16,27 +16,8 @@ if TYPE_CHECKING:
 
     from conftest import Run
 
-OPPOSED = {"adder": (0.95, 0.1), "poet": (0.1, 0.95), "both": (0.6, 0.6)}
-ALIKE = {"adder": (0.9, 0.9), "poet": (0.3, 0.3), "both": (0.6, 0.6)}
 MIXED = describe_kind("answer.words", "sums", "rhymes")
 TWINS = describe_kind("answer.sums", "sums") + describe_kind("answer.rhymes", "rhymes")
-
-
-def make_book(root: Path, run: Run, skills: str, chances: dict[str, Any], count: int = 120) -> tuple[Path, list[Any]]:
-    """Make a handbook with these skills, profiled; return it with the options that name both logs."""
-    kinds = ("sums", "rhymes")
-    training = write_lines(root / "train.jsonl", make_mixture(kinds, chances, count, 1))
-    validation = write_lines(root / "validation.jsonl", make_mixture(kinds, chances, 80, 2, first=1000))
-    book = root / "book"
-    assert run("init", book, "--agents-from", training).exit_code == 0
-    (book / "skills").mkdir(exist_ok=True)
-    (book / "skills" / "answer.yaml").write_text(f"mode: answer\nskills:\n{skills}", encoding="utf-8")
-    assert run("-q", "profile", book, "--traces", training).exit_code == 0
-    return book, ["--traces", training, "--validation", validation]
-
-
-def read_bytes(book: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(book)): path.read_bytes() for path in sorted(book.rglob("*.yaml"))}
 
 
 def git(repo: Path, *args: str) -> str:
@@ -67,20 +48,20 @@ def test_a_planted_mixed_skill_is_split(tmp_path: Path, run: Run) -> None:
 def test_a_second_run_and_a_new_profile_change_nothing(tmp_path: Path, run: Run) -> None:
     book, logs = make_book(tmp_path, run, MIXED, OPPOSED)
     run("refine", book, *logs)
-    before = read_bytes(book)
+    before = read_book(book)
     again = json.loads(run("refine", book, *logs, "-o", "json").stdout)
     assert again["proposals"] == []
     assert again["is_known"]
     assert not again["changed"]
     assert run("-q", "profile", book, *logs[:2]).exit_code == 0
-    assert read_bytes(book) == before
+    assert read_book(book) == before
 
 
 def test_a_dry_run_shows_the_same_proposals_and_writes_nothing(tmp_path: Path, run: Run) -> None:
     book, logs = make_book(tmp_path, run, MIXED, OPPOSED)
-    before = read_bytes(book)
+    before = read_book(book)
     dry = run("refine", book, *logs, "--dry-run", "-o", "json")
-    assert read_bytes(book) == before
+    assert read_book(book) == before
     table = run("refine", book, *logs)
     assert "applied" in table.stdout
     assert "answer.words →" in table.stdout
@@ -135,7 +116,7 @@ def test_each_edit_is_one_commit_that_a_revert_takes_back(git_repo: Path, run: R
     book, logs = make_book(git_repo, run, MIXED, OPPOSED)
     git(git_repo, "add", ".")
     git(git_repo, "commit", "-q", "-m", "first")
-    before = read_bytes(book)
+    before = read_book(book)
     result = run("refine", book, *logs, "--commit", "-o", "json")
     applied = [one for one in json.loads(result.stdout)["proposals"] if one["applied"]]
     subjects = git(git_repo, "log", "--format=%s").splitlines()[:-1]
@@ -146,7 +127,7 @@ def test_each_edit_is_one_commit_that_a_revert_takes_back(git_repo: Path, run: R
     assert "Skillctl-Command: refine" in message
     assert "Skillctl-Validation: +" in message
     git(git_repo, "revert", "--no-edit", f"HEAD~{len(subjects)}..HEAD")
-    assert read_bytes(book) == before
+    assert read_book(book) == before
 
 
 @pytest.mark.parametrize("changed", [{"query_id": "q1"}, {"query": None}])
@@ -156,11 +137,11 @@ def test_a_query_in_both_logs_is_an_error(tmp_path: Path, run: Run, changed: dic
     other = {**line, "query": "something else", "query_id": "x"} | changed
     with logs[3].open("a", encoding="utf-8") as log:
         log.write(json.dumps({**other, "query": other["query"] or line["query"]}) + "\n")
-    before = read_bytes(book)
+    before = read_book(book)
     result = run("refine", book, *logs)
     assert result.exit_code == 3
     assert "1 queries (by id or text) that are in the training traces too" in result.stderr
-    assert read_bytes(book) == before
+    assert read_book(book) == before
 
 
 def test_evidence_of_a_log_that_is_not_given_is_not_lost(tmp_path: Path, run: Run) -> None:
