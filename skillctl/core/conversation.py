@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from skillctl.model.query import NO_NEEDS, Needs
+
 # How much of an observation says which skills are needed next; the query itself stays in the majority.
 _STATE_CHARS = 200
 
@@ -76,12 +78,14 @@ class Conversation:
         text: The query, or what of a conversation stands for it.
         messages: What a model gets that answers directly.
         turns: In order.
+        needs: Capabilities without which an agent cannot serve it.
     """
 
     query_id: str | int
     text: str
     messages: tuple[Mapping[str, Any], ...]
     turns: tuple[Turn, ...] = ()
+    needs: Needs = NO_NEEDS
 
     @property
     def last(self) -> Turn | None:

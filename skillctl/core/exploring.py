@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from skillctl.core.grading import Scoring, Verdict
+from skillctl.model.query import NO_NEEDS, Needs
 
 if TYPE_CHECKING:
     from skillctl.model.handbook import Agent
@@ -30,6 +31,7 @@ class ExploreQuery:
         reference: The expected answer: any JSON value.
         has_reference: Whether there is one; without one there is no verdict.
         task: Free label.
+        needs: Capabilities without which an agent cannot serve it.
     """
 
     id: str | int
@@ -40,6 +42,7 @@ class ExploreQuery:
     reference: Any = None
     has_reference: bool = False
     task: str | None = None
+    needs: Needs = NO_NEEDS
 
 
 @dataclass(frozen=True, slots=True)

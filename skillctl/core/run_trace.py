@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from skillctl.core.loop import Stop
+from skillctl.model.query import NO_NEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,8 @@ _DIGEST_BYTES = 16
 def name_run(query: ExploreQuery, setting: str, attempt: int = 0) -> str:
     """Return the id of a trace: a digest of the query, of everything that a run depends on, and of its attempt."""
     fields: list[Any] = [query.id, query.text, setting, *([attempt] if attempt else [])]
+    if query.needs != NO_NEEDS:
+        fields.append(query.needs)
     return blake2b(orjson.dumps(fields), digest_size=_DIGEST_BYTES).hexdigest()
 
 

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from skillctl.core.conversation import Decision, Turn
-from skillctl.core.gates import OPEN
-from skillctl.core.routing import spread
-from skillctl.model.query import Needs, Query
+from skillctl.core.loop_options import read_options
+from skillctl.core.state_weighing import UNWEIGHED
+from skillctl.model.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from skillctl.core.batch_routing import Routed, Router
+    from skillctl.core.batch_routing import RoutedBlock, Router, RowError
     from skillctl.core.conversation import Conversation
+    from skillctl.core.loop_options import Option
+    from skillctl.core.state_weighing import StateWeigher, Weighed
     from skillctl.model.handbook import Handbook, Insight
 
 LoopPolicy = Literal["handbook", "random", "cheapest", "strongest"]
@@ -44,30 +46,6 @@ class ModeFacts:
     id: str
     ends: bool
     insights: tuple[Insight, ...] = ()
-
-
-class Option(NamedTuple):
-    """One agent in one mode.
-
-    Attributes:
-        mode: Mode id.
-        agent: Agent id.
-        score: Expected success minus λ times the expected cost of the turn.
-        success: Expected success.
-        cost: Expected cost of the turn, 0 where it is unknown.
-        cost_weight: λ.
-        evidence: What the expectation rests on, in runs.
-        skills: What the state needs in the mode.
-    """
-
-    mode: str
-    agent: str
-    score: float
-    success: float
-    cost: float
-    cost_weight: float
-    evidence: float
-    skills: Mapping[str, float]
 
 
 class Following(NamedTuple):
@@ -97,8 +75,9 @@ class RouterChooser:
         agents: Only these agents, or empty for all.
         fixed: The one agent that may work in a mode, by mode.
         path: Modes to take in this order, one a turn, instead of choosing them; empty for none.
-        needs: Of all queries.
         seed: Of ``random``.
+        weigher: Names the skills, instead of the router's orchestrators; a state that is only foreseen needs for it
+            what the present one needs, as asking costs.
     """
 
     def __init__(
@@ -110,8 +89,8 @@ class RouterChooser:
         agents: Sequence[str] = (),
         fixed: Mapping[str, str] | None = None,
         path: Sequence[str] = (),
-        needs: Needs = Needs(),  # noqa: B008 - immutable
         seed: int = 0,
+        weigher: StateWeigher | None = None,
     ) -> None:
         self._router = router
         self._modes = modes
@@ -119,8 +98,10 @@ class RouterChooser:
         self._agents = tuple(agents) or None
         self._fixed = dict(fixed or {})
         self._path = tuple(path)
-        self._needs = needs
         self._seed = seed
+        self._weigher = weigher
+        self._ending = [mode for mode in modes.values() if mode.ends]
+        self._is_flat = policy == "strongest"  # over all queries alike, whatever they need
         self._lock = threading.Lock()  # orchestrators keep tables of words that grow
 
     def choose(self, conversation: Conversation, turns_left: int, *, only: str | None = None) -> Decision | None:
@@ -131,54 +112,88 @@ class RouterChooser:
             turns_left: Before the turn limit.
             only: The mode, where somebody else has chosen it.
         """
-        if self._path:
-            place = conversation.own_turns
-            modes = [self._modes[mode] for mode in self._path[place : place + 1]]
-        else:
-            modes = find_open_modes(conversation, self._modes, turns_left)
-        if only is not None:
-            modes = [mode for mode in modes if mode.id == only]
-        options = self._find_options(conversation, modes)
+        if not conversation.turns and self.find_refusal(conversation):
+            return None
+        modes = [mode for mode in self._open_modes(conversation, turns_left) if only is None or mode.id == only]
+        weighed = self._weigh(conversation, modes)
+        options = self._find_options(conversation, modes, weighed.skills)
         if not options:
             return None
         if self._policy == "random":
             best = self._draw(conversation, options)
         else:
-            values = self._value(conversation, options)
+            values = self._value(conversation, options, weighed.skills)
             best = min(options, key=lambda option: self._rank(option, values[option.mode, option.agent]))
-        return Decision(best.mode, best.agent, dict(best.skills), score=round(best.score, 6))
+        return Decision(best.mode, best.agent, dict(best.skills), weighed.cost_usd, score=round(best.score, 6))
+
+    def find_refusal(self, conversation: Conversation) -> list[RowError]:
+        """Return for each mode that could give the answer why no agent may work in it, nothing where one may.
+
+        Of a path, each mode up to the answer has to have an agent.
+        """
+        path = [self._modes[mode] for mode in self._path]
+        until = next((place for place, mode in enumerate(path, 1) if mode.ends), len(path))
+        needed = path[:until] or self._ending
+        errors = self._route(conversation, needed, _root_weights(needed)).errors
+        is_refused = bool(path) or len(errors) == len(needed)
+        return [errors[place] for place in sorted(errors)] if is_refused else []
+
+    def _open_modes(self, conversation: Conversation, turns_left: int) -> list[ModeFacts]:
+        if not self._path:
+            return find_open_modes(conversation, self._modes, turns_left)
+        place = conversation.own_turns
+        return [self._modes[mode] for mode in self._path[place : place + 1]]
+
+    def _weigh(self, conversation: Conversation, modes: Sequence[ModeFacts]) -> Weighed:
+        """Ask who names the skills, in the modes that are open to somebody and in those that may answer after them."""
+        if self._weigher is None or self._is_flat:
+            return UNWEIGHED
+        foresees = self._policy == "handbook" and not all(mode.ends for mode in modes)
+        wanted = [*modes, *(mode for mode in self._ending if foresees and mode not in modes)]
+        root = _root_weights(wanted)
+        staffed = {option.mode for option in self._find_options(conversation, wanted, root)}
+        weighed = self._weigher.weigh(conversation, sorted(staffed))
+        return weighed._replace(skills={**root, **weighed.skills})
 
     def _rank(self, option: Option, value: float) -> tuple[float, bool, float, str, str]:
         return (-round(value, 12), not self._modes[option.mode].ends, option.cost, option.mode, option.agent)
 
-    def _find_options(self, conversation: Conversation, modes: Iterable[ModeFacts]) -> list[Option]:
-        is_flat = self._policy == "strongest"
+    def _find_options(
+        self, conversation: Conversation, modes: Iterable[ModeFacts], skills: Mapping[str, Mapping[str, float]]
+    ) -> list[Option]:
+        return [option for group in self._route(conversation, modes, skills).groups for option in read_options(group)]
+
+    def _route(
+        self, conversation: Conversation, modes: Iterable[ModeFacts], skills: Mapping[str, Mapping[str, float]]
+    ) -> RoutedBlock:
+        """Route a conversation in each of the modes; where its skills are not given, they are inferred."""
         queries = [
             Query(
                 id=None,
                 line=0,
                 text=conversation.state_text(),
                 mode=mode.id,
-                skills={mode.id: 1.0} if is_flat else None,
+                skills={mode.id: 1.0} if self._is_flat else skills.get(mode.id),
                 allow=(self._fixed[mode.id],) if mode.id in self._fixed else self._agents,
                 deny=conversation.broken_agents(),
-                needs=self._needs,
-                cost_weight=0.0 if is_flat else None,
+                needs=conversation.needs,
+                cost_weight=0.0 if self._is_flat else None,
                 failed=conversation.failed_agents(mode.id),
             )
             for mode in modes
         ]
         with self._lock:
-            block = self._router.route(queries)
-        return [option for group in block.groups for option in _read_options(group)]
+            return self._router.route(queries)
 
-    def _value(self, conversation: Conversation, options: Sequence[Option]) -> dict[tuple[str, str], float]:
+    def _value(
+        self, conversation: Conversation, options: Sequence[Option], skills: Mapping[str, Mapping[str, float]]
+    ) -> dict[tuple[str, str], float]:
         if self._policy == "cheapest":
             rest = _cheapest_ending(options, self._modes)
             return {(o.mode, o.agent): -o.cost - (0.0 if self._modes[o.mode].ends else rest) for o in options}
         shifts = weigh_insights(conversation, self._modes)
         follow = {
-            mode: self._foresee(conversation, mode)
+            mode: self._foresee(conversation, mode, skills)
             for mode in sorted({option.mode for option in options})
             if not self._modes[mode].ends
         }
@@ -191,7 +206,7 @@ class RouterChooser:
             values[option.mode, option.agent] = value
         return values
 
-    def _foresee(self, conversation: Conversation, mode: str) -> Following:
+    def _foresee(self, conversation: Conversation, mode: str, skills: Mapping[str, Mapping[str, float]]) -> Following:
         """Return what the best answer after a mode adds to what is known of conversations through it.
 
         Success of a mode that does not answer was counted over whoever answered afterwards. The best of them now
@@ -199,8 +214,7 @@ class RouterChooser:
         successes, each weighted by its evidence: where the best one has answered all along, the ratio is 1.
         """
         found = Turn(Decision(mode, ""), observation=" ", succeeded=True)
-        ending = [one for one in self._modes.values() if one.ends]
-        options = self._find_options(conversation.with_turn(found), ending)
+        options = self._find_options(conversation.with_turn(found), self._ending, skills)
         if not options:
             return Following(1.0, 0.0)
         best = max(options, key=lambda option: (option.score, -option.cost))
@@ -216,6 +230,10 @@ class RouterChooser:
         mode = modes[rng.integers(len(modes))]
         own = sorted((option for option in options if option.mode == mode), key=lambda option: option.agent)
         return own[rng.integers(len(own))]
+
+
+def _root_weights(modes: Iterable[ModeFacts]) -> dict[str, dict[str, float]]:
+    return {mode.id: {mode.id: 1.0} for mode in modes}
 
 
 def find_open_modes(conversation: Conversation, modes: Mapping[str, ModeFacts], turns_left: int) -> list[ModeFacts]:
@@ -253,30 +271,6 @@ def weigh_insights(conversation: Conversation, modes: Mapping[str, ModeFacts]) -
         return dict.fromkeys(shares, 0.0)
     floor = min(UNSEEN_SHARE, largest)
     return {mode: INSIGHT_WEIGHT * math.log(max(share, floor) / largest) for mode, share in shares.items()}
-
-
-def _read_options(group: Routed) -> list[Option]:
-    options = []
-    evidence = spread(group.batch.weights, group.table.evidence)
-    for row, query in enumerate(group.queries):
-        weights = group.batch.weights
-        start, stop = weights.indptr[row], weights.indptr[row + 1]
-        names = [group.table.skills[skill] for skill in weights.skills[start:stop].tolist()]
-        skills = dict(sorted(zip(names, weights.weights[start:stop].tolist(), strict=True)))
-        options += [
-            Option(
-                mode=query.mode or group.table.mode,
-                agent=group.agents[column].id,
-                score=float(group.choice.score[row, column]),
-                success=float(group.choice.success[row, column]),
-                cost=float(np.nan_to_num(group.table.cost[column])),
-                cost_weight=0.0 if group.choice.unpriced[row] else float(group.batch.cost_weight[row]),
-                evidence=float(evidence[row, column]),
-                skills=skills,
-            )
-            for column in np.flatnonzero(group.batch.gates[row] == OPEN).tolist()
-        ]
-    return options
 
 
 def _cheapest_ending(options: Sequence[Option], modes: Mapping[str, ModeFacts]) -> float:

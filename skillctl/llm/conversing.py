@@ -68,7 +68,7 @@ class Conversations:
     def _converse(self, job: Job) -> Result | None:
         query = job.query
         try:
-            finished = self._loop.run(Conversation(query.id, query.text, query.messages))
+            finished = self._loop.run(Conversation(query.id, query.text, query.messages, needs=query.needs))
         except BudgetSpentError:
             self._is_spent.set()
             return None

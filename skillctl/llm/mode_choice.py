@@ -71,9 +71,11 @@ class ModelModeChooser:
         own = price_usage(self._agent.price, usage)
         cost = completion.cost_usd if own is None else own
         mode = find_mode(completion.text, names)
-        self.unnamed += mode is None
-        decision = self._inner.choose(conversation, turns_left, only=mode)
-        return replace(decision, cost_usd=cost) if decision else None
+        decision = self._inner.choose(conversation, turns_left, only=mode) if mode else None
+        if decision is None:  # no mode, or one in which nobody may work
+            self.unnamed += 1
+            decision = self._inner.choose(conversation, turns_left)
+        return replace(decision, cost_usd=_add(decision.cost_usd, cost)) if decision else None
 
     def _build_request(self, conversation: Conversation, names: Sequence[str]) -> Request:
         found = [{"mode": turn.decision.mode, "found": turn.observation} for turn in conversation.observations]
@@ -101,6 +103,10 @@ def find_mode(reply: str, names: Sequence[str]) -> str | None:
         if (match := re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", reply, re.IGNORECASE))
     }
     return min(places, key=lambda name: places[name]) if places else None
+
+
+def _add(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def _describe(mode: ModeFacts, description: str, last: str | None) -> str:

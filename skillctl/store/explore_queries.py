@@ -50,7 +50,7 @@ def parse_explore_query(
     Raises:
         ValueError: In words, if it cannot be run or graded.
     """
-    state = parse_query({key: fields.get(key) for key in ("id", "query_id", "query", "messages")}, line)
+    state = parse_query({key: fields.get(key) for key in ("id", "query_id", "query", "messages", "needs")}, line)
     task = fields.get("task")
     if task is not None and not isinstance(task, str):
         message = "task must be text"
@@ -70,6 +70,7 @@ def parse_explore_query(
         reference=reference,
         has_reference=has_reference,
         task=task,
+        needs=state.needs,
     )
 
 
@@ -86,10 +87,11 @@ def _read_id(given: object, fields: dict[str, Any], messages: list[Any]) -> str 
 
 def _refuse_another(known: ExploreQuery | None, query: ExploreQuery) -> None:
     """Let a line that stands twice pass, and refuse another query under the same id."""
-    if known is None or (known.messages, known.reference, known.scoring) == (
+    if known is None or (known.messages, known.reference, known.scoring, known.needs) == (
         query.messages,
         query.reference,
         query.scoring,
+        query.needs,
     ):
         return
     message = f"the id {query.id!r} is that of line {known.line}, which asks something else: give each query its own id"

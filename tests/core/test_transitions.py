@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from skillctl.core.batch_routing import RouteOptions, Router
 from skillctl.core.conversation import Conversation, Decision, Turn
 from skillctl.core.orchestration import SkillWeights
 from skillctl.core.routing_table import compile_table
+from skillctl.core.state_weighing import Weighed
 from skillctl.core.transitions import (
     INSIGHT_WEIGHT,
     LoopPolicy,
@@ -30,6 +34,10 @@ from skillctl.model.handbook import (
     Skill,
     SkillId,
 )
+from skillctl.model.query import Needs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ANSWER, SEARCH = ModeId("answer"), ModeId("search")
 FOUND = SkillId("answer.found")
@@ -183,3 +191,55 @@ def test_the_baselines_choose_by_their_own_rule() -> None:
 
 def test_nobody_who_is_allowed_means_no_decision() -> None:
     assert _choose(_chooser(_book(), agents=("nobody",))) is None
+
+
+@pytest.mark.parametrize(
+    ("needs", "refusal"),
+    [
+        (Needs(tools=("python",)), ["no agent is left in mode 'answer': all are gated out: 1 by mode, 2 by tools"]),
+        (Needs(), []),
+    ],
+)
+def test_a_query_that_nobody_can_answer_is_refused_before_the_first_turn(needs: Needs, refusal: list[str]) -> None:
+    chooser, asked = _chooser(_book(search=(20.0, 0.0))), replace(ASK, needs=needs)
+    assert [error.message for error in chooser.find_refusal(asked)] == refusal
+    assert (chooser.choose(asked, 6) is None) == bool(refusal)
+
+
+def test_a_path_needs_an_agent_in_each_mode_up_to_the_answer() -> None:
+    (error,) = _chooser(_book(), agents=("big",), path=("search", "answer")).find_refusal(ASK)
+    assert (error.code, "'search'" in error.message) == ("no_agent", True)
+    assert _chooser(_book(), agents=("big",), path=("answer", "search")).find_refusal(ASK) == []
+
+
+class Named:
+    """Names a skill in the mode that answers, and notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def weigh(self, conversation: Conversation, modes: Sequence[str]) -> Weighed:
+        self.asked.append((conversation.state_text(), list(modes)))
+        return Weighed({"answer": {FOUND: 1.0}}, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("policy", "agents", "modes"),
+    [
+        ("handbook", (), [["answer", "search"]]),
+        ("handbook", ("library", "big"), [["answer", "search"]]),
+        ("handbook", ("big",), [["answer"]]),
+        ("strongest", (), []),
+    ],
+)
+def test_who_names_skills_is_asked_once_a_turn_about_the_modes_with_agents(
+    policy: LoopPolicy, agents: tuple[str, ...], modes: list[list[str]]
+) -> None:
+    book, named = _book(cost_weight=1.0), Named()
+    router = Router(compile_table(book, {}), Marks, RouteOptions())
+    chooser = RouterChooser(router, read_modes(book), policy=policy, agents=agents, weigher=named)
+    decision = chooser.choose(ASK, 6)
+    assert decision is not None
+    assert named.asked == [(ASK.text, part) for part in modes]
+    if modes:
+        assert (decision.agent, dict(decision.skills), decision.cost_usd) == ("big", {FOUND: 1.0}, 0.5)

@@ -84,3 +84,11 @@ def test_where_one_mode_is_open_nobody_is_asked() -> None:
     assert chooser.choose(ASK.with_turn(found), 5) == Decision("answer", "a", {"answer": 1.0}, score=0.5)
     assert chooser.choose(ASK, 1) is not None
     assert script.requests == []
+
+
+def test_a_mode_in_which_nobody_may_work_is_no_mode() -> None:
+    chooser, _ = _chooser("search")
+    broken = ASK.with_turn(Turn(Decision("search", "s"), error="timeout"))
+    decision = chooser.choose(broken, 6)
+    assert decision is not None
+    assert (decision.mode, chooser.unnamed) == ("answer", 1)

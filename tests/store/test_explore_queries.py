@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from skillctl.core.grading import Scoring
+from skillctl.model.query import Needs
 from skillctl.store.explore_queries import read_explore_queries
 
 if TYPE_CHECKING:
@@ -50,9 +51,17 @@ def test_a_query_without_an_id_is_named_by_its_content(tmp_path: Path) -> None:
     assert len({query.id for query in queries}) == len(queries) == 2
 
 
+def test_needs_are_part_of_a_query(tmp_path: Path) -> None:
+    line = {"id": 1, "query": "What is on it?", "needs": {"modalities": ["image"]}}
+    (query,), problems = read(tmp_path / "q.jsonl", line, line, {**line, "needs": None})
+    assert query.needs == Needs(modalities=("image",))
+    assert ["asks something else" in problem.message for problem in problems] == [True]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ({"id": 1, "query": "x", "needs": {"wings": 2}}, "needs knows modalities, tools and context_tokens, not wings"),
         ({"id": 1}, "query"),
         ({"id": 1.5, "query": "x"}, "text or an integer"),
         ({"id": True, "query": "x"}, "text or an integer"),
