@@ -62,6 +62,8 @@ def _build_options(given: dict[str, Any], path: tuple[str, ...], fixed: tuple[tu
         path=path,
         fixed=fixed,
         policy="handbook",
+        orchestrator="embedded",
+        api_base=None,
         mode_chooser=None,
         cost_weight=None,
         max_turns=len(path),

@@ -35,13 +35,21 @@ class LanguageModels:
         options: How they are asked.
         say: Prints a line on standard error, or nothing when the run is quiet.
         client: Makes the calls; litellm without it.
+        budget: Shared with what else spends; without it the models have the limit for themselves.
     """
 
-    def __init__(self, options: LlmOptions, say: Callable[[str], None], *, client: Completer | None = None) -> None:
+    def __init__(
+        self,
+        options: LlmOptions,
+        say: Callable[[str], None],
+        *,
+        client: Completer | None = None,
+        budget: Budget | None = None,
+    ) -> None:
         self._options = options
         self.say = say
         self._client = client
-        self._budget = Budget(options.max_cost)
+        self._budget = Budget(options.max_cost) if budget is None else budget
         self._prices: dict[str, Price | None] = {}
         self._tallies: dict[str, WeighingTally] = {}
         self._cache = ReplyCache(cache_root() / "replies", write_atomic)
@@ -130,23 +138,29 @@ class LanguageModels:
     def _expect_cost(self, endpoint: Endpoint, made: Sequence[Request]) -> float | None:
         if not made:
             return 0.0
-        if endpoint.name not in self._prices:
-            self._prices[endpoint.name] = self._litellm.price(endpoint.model)
+        price = self.find_price(endpoint)
         profile = Usage(completion=_EXPECTED_TOKENS)
         sizes = [sum(len(str(message["content"]).encode("utf-8", "replace")) for message in r.messages) for r in made]
         usages = [expect_usage(size, profile=profile, max_tokens=None) for size in sizes]
-        costs = [price_usage(self._prices[endpoint.name], usage) for usage in usages]
+        costs = [price_usage(price, usage) for usage in usages]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    def find_price(self, endpoint: Endpoint) -> Price | None:
+        """Return the price of a model: that of its agent, else what litellm knows."""
+        if endpoint.name not in self._prices:
+            self._prices[endpoint.name] = self._litellm.price(endpoint.model)
+        return self._prices[endpoint.name]
 
     def say_result(self) -> None:
         """Say what became of the replies, and what was spent."""
         for name, tally in self._tallies.items():
-            self._say_tally(name, tally)
+            self.say_tally(name, tally)
         if self._tallies or self._planned:
             unknown = f", and unknown for {self._unpriced} calls" if self._unpriced else ""
             self.say(f"spent on language models in this run: {self._budget.spent_usd:.6f} USD{unknown}")
 
-    def _say_tally(self, name: str, tally: WeighingTally) -> None:
+    def say_tally(self, name: str, tally: WeighingTally) -> None:
+        """Say what became of the replies of one model."""
         if tally.faults:
             count = tally.faults.total()
             self.say(

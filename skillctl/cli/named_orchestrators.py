@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.llm_options import LlmOptions
     from skillctl.core.orchestration import Orchestrator, SkillWeights
+    from skillctl.core.pricing import Budget
     from skillctl.core.routing_table import ModeTable, RoutingTable
     from skillctl.model.handbook import Handbook, ModeId
     from skillctl.model.trace import Trace
@@ -80,13 +81,31 @@ def is_language_model(name: str) -> bool:
     return name not in ORCHESTRATORS
 
 
-def open_models(options: LlmOptions, *, is_quiet: bool) -> LanguageModels:
-    """Return what opens language models; litellm is imported when one is asked."""
+def require_language_model(name: str) -> None:
+    """Refuse a name that no language model can have, where there are no traces.
+
+    Raises:
+        UsageError: If it is one.
+    """
+    if not is_language_model(name):
+        message = f"there are no traces for the orchestrator {name!r}"
+        raise UsageError(message, hint=f"name {EMBEDDED}, or a language model")
+
+
+def open_models(options: LlmOptions, *, is_quiet: bool, budget: Budget | None = None) -> LanguageModels:
+    """Return what opens language models; litellm is imported when one is asked.
+
+    Args:
+        options: How they are asked.
+        is_quiet: Whether to say nothing of calls and costs.
+        budget: Shared with what else spends, or ``None`` for one of its own.
+    """
     import click
 
     from skillctl.cli.language_models import LanguageModels
 
-    return LanguageModels(options, (lambda _text: None) if is_quiet else (lambda text: click.echo(text, err=True)))
+    say: Callable[[str], None] = (lambda _text: None) if is_quiet else (lambda text: click.echo(text, err=True))
+    return LanguageModels(options, say, budget=budget)
 
 
 def open_for_routing(
@@ -101,9 +120,7 @@ def open_for_routing(
     from skillctl.store.handbook_dir import load_handbook
     from skillctl.store.selections import apply_selection
 
-    if not is_language_model(name):
-        message = f"there are no traces for the orchestrator {name!r}"
-        raise UsageError(message, hint=f"name {EMBEDDED}, or a language model")
+    require_language_model(name)
     handbook, models = load_handbook(root), open_models(options, is_quiet=is_quiet)
     models.find_endpoint(name, handbook)
 

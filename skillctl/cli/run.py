@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     show_default=True,
     help="How modes and agents are chosen.",
 )
+@click.option(
+    "--orchestrator",
+    default="embedded",
+    show_default=True,
+    metavar="NAME",
+    help="Who names the skills of each state: embedded, or a language model as litellm names it, or an agent that "
+    "has one.",
+)
+@click.option("--api-base", metavar="URL", help="Endpoint of the language model of --orchestrator.")
 @click.option("--mode-chooser", metavar="AGENT", help="Agent, a language model, that names the mode of each turn.")
 @click.option("--lambda", "cost_weight", type=click.FloatRange(min=0), help="Success that a US dollar is worth.")
 @click.option("--limit", type=click.IntRange(min=0), help="Only the first N queries.")

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, cast
 import click
 import orjson
 
+from skillctl.cli.named_orchestrators import EMBEDDED
 from skillctl.cli.query_sources import read_queries
+from skillctl.cli.run_orchestrator import open_run_orchestrator
 from skillctl.cli.run_parts import (
     RunOptions,
     Setting,
+    make_chooser,
     make_completer,
     open_sandboxes,
     open_searchers,
-    wrap_chooser,
 )
 from skillctl.core.batch_routing import RouteOptions, Router
 from skillctl.core.exploring import is_error
@@ -30,9 +32,10 @@ from skillctl.core.run_trace import name_run
 from skillctl.core.transitions import LoopPolicy, RouterChooser, read_modes
 from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError
 from skillctl.llm.acting import ModeActor, Tools
-from skillctl.llm.conversing import CommandChecker, Conversations, DryActor, Job
+from skillctl.llm.conversing import CommandChecker, Conversations, DryActor, Job, Result
 from skillctl.llm.judging import CommandJudge, Judge, RuleJudge
 from skillctl.llm.programs import ProgramRunner
+from skillctl.model.problem import Problem
 from skillctl.store.handbook_dir import handbook_files, load_handbook
 from skillctl.store.orchestrators import index_key, open_orchestrator
 from skillctl.store.selections import apply_selection
@@ -42,20 +45,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from skillctl.core.exploring import ExploreQuery
-    from skillctl.core.loop import Actor
+    from skillctl.core.loop import Actor, Chooser
     from skillctl.core.orchestration import Orchestrator
     from skillctl.core.routing import Policy
+    from skillctl.core.state_weighing import StateWeigher
 
 
 def run_batch(options: RunOptions, *, verbosity: int) -> int:
     """Run the command and return its exit code."""
-    setting = _load(options)
+    setting = _load(options, is_quiet=verbosity < 1 and not options.dry_run)
     queries, bad_lines = read_queries(options)
     say: Callable[[str], None] = _say if verbosity > 0 else lambda _text: None
     if options.dry_run:
         jobs = find_jobs(queries, peek_log(options.out), setting.digest, retry_errors=options.retry_errors)
-        _say_plan(setting, queries, jobs, options, _say)
-        return EXIT_NO if bad_lines else EXIT_OK
+        unroutable = _say_plan(setting, queries, jobs, options, _say)
+        _say_unroutable(unroutable, setting, options)
+        return EXIT_NO if bad_lines or unroutable else EXIT_OK
     # Standard output is for traces: what libraries print goes to standard error.
     with TraceLog(options.out) as log, contextlib.redirect_stdout(sys.stderr):
         jobs = find_jobs(queries, log.read(), setting.digest, retry_errors=options.retry_errors)
@@ -71,7 +76,7 @@ def _say(text: str) -> None:
 # --- what is run ---
 
 
-def _load(options: RunOptions) -> Setting:
+def _load(options: RunOptions, *, is_quiet: bool) -> Setting:
     # One thread a process: products here are small, and threads would only compete with the conversations.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     handbook = load_handbook(options.handbook)
@@ -98,16 +103,22 @@ def _load(options: RunOptions) -> Setting:
         return apply_selection(options.handbook, "embedded", key, mode, inner=inner, load=lambda: handbook)
 
     router = Router(table, open_one, route)
-    chooser = RouterChooser(
-        router,
-        modes,
-        policy="handbook" if explores else cast("LoopPolicy", options.policy),
-        agents=options.agents,
-        fixed=dict(options.fixed),
-        path=options.path,
-        seed=options.seed,
-    )
-    return Setting(handbook, modes, chooser, _digest(options))
+    budget = Budget(options.max_cost)
+    orchestrator = open_run_orchestrator(options, handbook, table, budget=budget, is_quiet=is_quiet)
+
+    def open_chooser(weigher: StateWeigher | None) -> RouterChooser:
+        return RouterChooser(
+            router,
+            modes,
+            policy="handbook" if explores else cast("LoopPolicy", options.policy),
+            agents=options.agents,
+            fixed=dict(options.fixed),
+            path=options.path,
+            seed=options.seed,
+            weigher=weigher,
+        )
+
+    return Setting(handbook, modes, open_chooser, _digest(options), budget, orchestrator)
 
 
 def _refuse_unknown(what: str, names: Sequence[str], known: Collection[str], options: RunOptions) -> None:
@@ -136,6 +147,8 @@ def _digest(options: RunOptions) -> str:
         list(options.checker),
         options.seed if options.policy in {"random", "thompson"} else 0,
     ]
+    if options.orchestrator != EMBEDDED:
+        rest += [options.orchestrator, options.api_base]
     content.update(orjson.dumps(rest))
     return content.hexdigest()
 
@@ -162,46 +175,53 @@ def _say_plan(
     jobs: Sequence[Job],
     options: RunOptions,
     say: Callable[[str], None],
-) -> None:
+) -> list[Result]:
+    """Say what the run will probably take, and return the conversations that nobody can have."""
     agents = {str(name): agent for name, agent in setting.handbook.agents.items()}
     modes = {str(mode): mode for mode in setting.handbook.modes}
     actor = DryActor(setting.modes, lambda agent, mode: expect_cost(agents[agent], modes[mode]))
-    conversations = Conversations(_make_loop(setting, actor, None, options), RuleJudge(), concurrency=1)
-    summary = RunSummary()
+    weigher, announce = setting.orchestrator.plan() if setting.orchestrator else (None, None)
+    loop = _make_loop(setting.open_chooser(weigher), actor, None, options)
+    conversations = Conversations(loop, RuleJudge(), concurrency=1)
+    summary, unroutable = RunSummary(), []
     for result in conversations.run(jobs):
-        if result.trace is not None:
+        if result.trace is None:
+            unroutable.append(result)
+        else:
             summary.count(result.trace)
     say(f"{len(queries)} conversations: {len(queries) - len(jobs)} logged already, about {summary.turns} turns to make")
     note = f", and unknown for {summary.unknown_costs} conversations" if summary.unknown_costs else ""
     say(f"expected cost: {summary.cost_usd:.6f} USD{note}")
+    if announce is not None:
+        announce()
+    return unroutable
 
 
 # --- running ---
 
 
-def _make_loop(setting: Setting, actor: Actor, runner: ProgramRunner | None, options: RunOptions) -> Loop:
+def _make_loop(chooser: Chooser, actor: Actor, runner: ProgramRunner | None, options: RunOptions) -> Loop:
     checker = CommandChecker(options.checker, runner, timeout_s=options.timeout) if options.checker and runner else None
-    return Loop(setting.chooser, actor, checker, options.limits())
+    return Loop(chooser, actor, checker, options.limits())
 
 
 def _converse(
     setting: Setting, jobs: list[Job], log: TraceLog, options: RunOptions, *, say: Callable[[str], None]
 ) -> int:
-    runner, budget, summary = ProgramRunner(), Budget(options.max_cost), RunSummary()
+    runner, summary = ProgramRunner(), RunSummary()
     sandboxes = open_sandboxes(setting, options, say)
     tools = Tools(open_searchers(setting, options), sandboxes, runner)
-    completer = make_completer(setting, runner, budget, options)
+    completer = make_completer(setting, runner, options)
     actor = ModeActor(setting.handbook, options.handbook, completer, tools, timeout_s=options.timeout)
     judge: Judge = RuleJudge()
     if options.scoring_command:
         judge = CommandJudge(options.scoring_command, runner, timeout_s=options.timeout)
-    setting = setting._replace(chooser=wrap_chooser(setting, completer, options))
-    loop = _make_loop(setting, actor, runner, options)
-    unroutable = 0
+    loop = _make_loop(make_chooser(setting, completer, options), actor, runner, options)
+    unroutable: list[Result] = []
     try:
         for result in Conversations(loop, judge, concurrency=options.concurrency).run(jobs):
             if result.trace is None:
-                unroutable += 1
+                unroutable.append(result)
                 continue
             log.append(result.trace)
             summary.count(result.trace)
@@ -209,26 +229,37 @@ def _converse(
         for sandbox in sandboxes.values():
             sandbox.stop()
         runner.stop()
-        _say_result(summary, budget, say)
-    return _say_rest(summary, len(jobs), unroutable, options)
+        _say_result(summary, setting, say)
+    _say_unroutable(unroutable, setting, options)
+    return _say_rest(summary, len(jobs), len(unroutable), options)
 
 
 # --- what came of it ---
 
 
-def _say_result(summary: RunSummary, budget: Budget, say: Callable[[str], None]) -> None:
+def _say_result(summary: RunSummary, setting: Setting, say: Callable[[str], None]) -> None:
+    if setting.orchestrator is not None:
+        setting.orchestrator.say_result()
     if not summary.conversations:
         return
     from tabulate import tabulate
 
     say(tabulate(summary.render(), tablefmt="plain", disable_numparse=True))
-    say(f"spent in this run: {budget.spent_usd:.6f} USD")
+    say(f"spent in this run: {setting.budget.spent_usd:.6f} USD")
+
+
+def _say_unroutable(results: Sequence[Result], setting: Setting, options: RunOptions) -> None:
+    """Say of each query that no agent can serve why, as ``route`` does."""
+    chooser = setting.open_chooser(None)
+    for result in results:
+        for error in chooser.find_refusal(result.finished.conversation):
+            _say(str(Problem(options.queries, result.job.query.line, "$", f"{error.code}: {error.message}")))
+    if results:
+        _say(f"queries left out, as no agent is open to them: {len(results)}")
 
 
 def _say_rest(summary: RunSummary, jobs: int, unroutable: int, options: RunOptions) -> int:
     remaining = jobs - summary.conversations - unroutable
-    if unroutable:
-        _say(f"{unroutable} queries were left out, as no agent is open to them")
     if remaining and options.max_cost is not None:
         _say(f"stopped before --max-cost {options.max_cost:g} USD could be passed; {remaining} conversations remain")
     if summary.errors:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from skillctl.core.loop import LoopLimits
-from skillctl.core.pricing import Budget, is_priced
-from skillctl.core.transitions import ModeFacts, RouterChooser
+from skillctl.core.pricing import is_priced
 from skillctl.errors import InputError
 from skillctl.llm.acting import read_limits
 from skillctl.llm.agents import AgentCompleter
@@ -25,7 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from skillctl.cli.run_orchestrator import RunOrchestrator
     from skillctl.core.loop import Chooser
+    from skillctl.core.pricing import Budget
+    from skillctl.core.state_weighing import StateWeigher
+    from skillctl.core.transitions import ModeFacts, RouterChooser
     from skillctl.llm.programs import ProgramRunner
     from skillctl.model.handbook import Handbook, Price
 
@@ -42,6 +45,8 @@ class RunOptions:
     path: tuple[str, ...]
     fixed: tuple[tuple[str, str], ...]
     policy: str
+    orchestrator: str
+    api_base: str | None
     mode_chooser: str | None
     cost_weight: float | None
     limit: int | None
@@ -66,15 +71,26 @@ class RunOptions:
 
 
 class Setting(NamedTuple):
-    """The handbook of a run, the modes that may be entered, who chooses, and a digest of all that it depends on."""
+    """What holds for a whole run.
+
+    Attributes:
+        handbook: The handbook.
+        modes: Those that may be entered.
+        open_chooser: Returns who chooses, with somebody else to name the skills or without.
+        digest: Of all that the run depends on.
+        budget: What may be spent.
+        orchestrator: The language model that names the skills, if any.
+    """
 
     handbook: Handbook
     modes: dict[str, ModeFacts]
-    chooser: Chooser
+    open_chooser: Callable[[StateWeigher | None], RouterChooser]
     digest: str
+    budget: Budget
+    orchestrator: RunOrchestrator | None
 
 
-def make_completer(setting: Setting, runner: ProgramRunner, budget: Budget, options: RunOptions) -> CachingCompleter:
+def make_completer(setting: Setting, runner: ProgramRunner, options: RunOptions) -> CachingCompleter:
     """Return what answers: cached replies first, then within the budget, few at a time, with retries.
 
     Raises:
@@ -90,20 +106,21 @@ def make_completer(setting: Setting, runner: ProgramRunner, budget: Budget, opti
             message = f"--max-cost cannot hold, as the price is unknown of: {agent.id}"
             raise InputError(message, hint="give the agent a `price`, or leave it out with --agent")
     retrying = RetryingCompleter(agents, retries=options.retries, seed=options.seed)
-    limited = LaneCompleter(BudgetCompleter(retrying, budget, prices), options.agent_concurrency)
+    limited = LaneCompleter(BudgetCompleter(retrying, setting.budget, prices), options.agent_concurrency)
     return CachingCompleter(limited, ReplyCache(cache_root() / "replies", write_atomic))
 
 
-def wrap_chooser(setting: Setting, completer: CachingCompleter, options: RunOptions) -> Chooser:
-    """Return the chooser that asks a language model for modes, where the user names one."""
-    if options.mode_chooser is None or not isinstance(setting.chooser, RouterChooser):
-        return setting.chooser
+def make_chooser(setting: Setting, completer: CachingCompleter, options: RunOptions) -> Chooser:
+    """Return who chooses: language models name the skills and the modes where the user wants that."""
+    inner = setting.open_chooser(setting.orchestrator.ask() if setting.orchestrator else None)
+    if options.mode_chooser is None:
+        return inner
     agent = next(one for name, one in setting.handbook.agents.items() if name == options.mode_chooser)
     if agent.model is None:
         message = f"agent {agent.id!r} is no language model, and cannot name modes"
         raise InputError(message, where=str(options.handbook), hint="name one with a `model`")
     return ModelModeChooser(
-        setting.chooser,
+        inner,
         setting.modes,
         {mode.id: mode.description for mode in setting.handbook.modes.values()},
         agent=agent,

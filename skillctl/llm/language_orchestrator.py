@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +16,15 @@ from skillctl.core.skill_reply import NamedSkills, parse_skill_weights
 from skillctl.core.skill_weights import root_weights, round_weights
 from skillctl.errors import BudgetError
 from skillctl.llm.prompt_texts import build_messages
-from skillctl.llm.structured import DEFAULT_CONCURRENCY, Endpoint, Reply, ask_all
+from skillctl.llm.structured import DEFAULT_CONCURRENCY, Breaker, Endpoint, Reply, ask_all
 
 if TYPE_CHECKING:
     from skillctl.core.orchestration import SkillWeights
-    from skillctl.llm.base import Completer, Request
+    from skillctl.llm.base import Completer, Completion, Request
     from skillctl.model.handbook import Handbook, ModeId, Skill
+
+    # Told the text of a state and the reply about it.
+    OnReply = Callable[[str, Completion], None]
 
 MAX_TOKENS = 400
 _TEXT_CHARS, _TEXT_HEAD = 3000, 2000
@@ -45,6 +49,18 @@ class WeighingTally:
     faults: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
     lost: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def count(self, replies: Sequence[Reply[NamedSkills]]) -> None:
+        """Add the replies about some states; from several threads at once."""
+        with self._lock:
+            self.requests += len(replies)
+            for reply in replies:
+                if reply.value is None:
+                    self.faults[reply.fault] += 1
+                else:
+                    self.unknown.update(reply.value.unknown)
+                    self.lost += not reply.value.weights
 
 
 class LanguageOrchestrator:
@@ -57,6 +73,7 @@ class LanguageOrchestrator:
         completer: Makes the calls; its cache and budget hold.
         tally: Counts what became of the replies.
         on_plan: Told the requests before any is made.
+        on_reply: Told each reply, also one that cannot be used.
         concurrency: So many calls at once.
     """
 
@@ -69,6 +86,7 @@ class LanguageOrchestrator:
         *,
         tally: WeighingTally | None = None,
         on_plan: Callable[[Sequence[Request]], None] = lambda _requests: None,
+        on_reply: OnReply = lambda _text, _completion: None,
         concurrency: int = DEFAULT_CONCURRENCY,
     ) -> None:
         skills = handbook.skills.get(mode, ())
@@ -80,6 +98,8 @@ class LanguageOrchestrator:
         self._endpoint = endpoint
         self._completer = completer
         self._on_plan = on_plan
+        self._on_reply = on_reply
+        self._breaker = Breaker()
         self._concurrency = concurrency
 
     def weigh(self, texts: Sequence[str]) -> SkillWeights:
@@ -99,9 +119,13 @@ class LanguageOrchestrator:
             requests,
             lambda _place, reply: parse_skill_weights(reply, self._rows),
             concurrency=self._concurrency,
+            breaker=self._breaker,
         )
+        for text, reply in zip(distinct, replies, strict=True):
+            if reply.completion is not None:
+                self._on_reply(text, reply.completion)
         self._refuse_unspent(replies)
-        self._count(replies)
+        self.tally.count(replies)
         named = {text: self._weights_of(reply) for text, reply in zip(distinct, replies, strict=True)}
         return _compress([named[text] for text in texts])
 
@@ -116,15 +140,6 @@ class LanguageOrchestrator:
         if unspent:
             message = f"stopped before --max-cost could be passed; {unspent} of {len(replies)} calls remain"
             raise BudgetError(message, hint="raise --max-cost; the replies so far are kept and cost nothing again")
-
-    def _count(self, replies: Sequence[Reply[NamedSkills]]) -> None:
-        self.tally.requests += len(replies)
-        for reply in replies:
-            if reply.value is None:
-                self.tally.faults[reply.fault] += 1
-            else:
-                self.tally.unknown.update(reply.value.unknown)
-                self.tally.lost += not reply.value.weights
 
     @staticmethod
     def _weights_of(reply: Reply[NamedSkills]) -> dict[int, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from skillctl.core.json_reply import ReplyFaultError
 from skillctl.errors import OutsideError
-from skillctl.llm.base import DEFAULT_TIMEOUT_S, Completer, Request
+from skillctl.llm.base import DEFAULT_TIMEOUT_S, Completer, Completion, Request
 from skillctl.llm.dispatch import Dispatcher, Limits
 from skillctl.llm.limiting import BudgetSpentError
 
@@ -68,18 +68,23 @@ class Reply(Generic[Value]):
 
     Attributes:
         value: The parsed reply, or ``None``.
-        text: The reply as it is, ``None`` where there was none.
+        completion: The reply as it is, ``None`` where there was none.
         fault: Why there is no value.
         is_unspent: Whether it was not asked, as the budget did not allow it.
     """
 
     value: Value | None = None
-    text: str | None = None
+    completion: Completion | None = None
     fault: str = ""
     is_unspent: bool = False
 
+    @property
+    def text(self) -> str | None:
+        """The text of the reply, ``None`` where there was none."""
+        return None if self.completion is None else self.completion.text
 
-class _Breaker:
+
+class Breaker:
     """Ends a run whose service does not answer at all."""
 
     def __init__(self) -> None:
@@ -88,10 +93,12 @@ class _Breaker:
         self._has_answered = False
 
     def answered(self) -> None:
+        """Note a reply."""
         with self._lock:
             self._has_answered = True
 
     def failed(self, error: OutsideError) -> None:
+        """Note a failure, and raise it where no further call is worth making."""
         with self._lock:
             self._failures += 1
             is_gone = self._failures >= _PATIENCE and not self._has_answered
@@ -105,6 +112,7 @@ def ask_all(
     parse: Callable[[int, str], Value],
     *,
     concurrency: int = DEFAULT_CONCURRENCY,
+    breaker: Breaker | None = None,
 ) -> list[Reply[Value]]:
     """Ask all requests and return their replies in order.
 
@@ -113,28 +121,29 @@ def ask_all(
         requests: What to ask.
         parse: Gets the place of the request and the text; raises ``ReplyFaultError`` for one that cannot be used.
         concurrency: So many requests at once.
+        breaker: Remembers from one batch to the next whether the service answers.
 
     Raises:
         OutsideError: If the service refuses us, or the first requests all fail.
     """
-    breaker, is_spent = _Breaker(), threading.Event()
+    switch, is_spent = breaker or Breaker(), threading.Event()
 
     def ask(place: int) -> Reply[Value]:
         if is_spent.is_set():
             return Reply(fault="not asked", is_unspent=True)
         try:
-            text = completer.complete(requests[place]).text
+            completion = completer.complete(requests[place])
         except BudgetSpentError:
             is_spent.set()
             return Reply(fault="not asked", is_unspent=True)
         except OutsideError as error:
-            breaker.failed(error)
+            switch.failed(error)
             return Reply(fault=f"{error.code}: {error.message}")
-        breaker.answered()
+        switch.answered()
         try:
-            return Reply(parse(place, text), text)
+            return Reply(parse(place, completion.text), completion)
         except ReplyFaultError as fault:
-            return Reply(None, text, str(fault))
+            return Reply(None, completion, str(fault))
 
     dispatcher: Dispatcher[int, Reply[Value]] = Dispatcher(
         ask, lane=lambda _place: "", limits=Limits(concurrency, concurrency)

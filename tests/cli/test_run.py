@@ -218,6 +218,23 @@ def test_traces_may_go_to_standard_output_and_nothing_else_does(book: Path, quer
     assert [json.loads(line)["query_id"] for line in result.stdout.splitlines()] == ["sum", "keeper"]
 
 
+def test_agents_without_what_a_query_needs_are_gated_as_in_route(book: Path, queries: Path, run: Run, go: Go) -> None:
+    with (book / "agents/bad.yaml").open("a", encoding="utf-8") as file:
+        file.write("capabilities: {modalities: [text, image]}\n")
+    seen = {"id": "seen", "query": "Who is on it?", "reference": "Ada", "needs": {"modalities": ["image"]}}
+    heard = {"id": "heard", "query": "Who speaks?", "reference": "Ada", "needs": {"modalities": ["audio"]}}
+    queries.write_text(f"{json.dumps(seen)}\n{json.dumps(heard)}\n", encoding="utf-8")
+    out = queries.parent / "t.jsonl"
+    result = go("--mode answer --mode code")
+    assert result.exit_code == 1
+    assert [(trace["query_id"], trace["agent"]) for trace in _traces(out)] == [("seen", "bad")]
+    routed = run("route", book, "--mode", "answer", stdin=json.dumps(heard))
+    (error,) = (json.loads(line)["error"] for line in routed.stdout.splitlines())
+    assert f"{queries}:2::$: {error['code']}: {error['message']}" in result.stderr
+    assert "queries left out, as no agent is open to them: 1" in result.stderr
+    assert go("--mode answer --mode code --dry-run").exit_code == 1
+
+
 def test_a_dry_run_calls_nobody(book: Path, tmp_path: Path, go: Go) -> None:
     result = go("--dry-run")
     assert "about" in result.stderr

@@ -45,10 +45,10 @@ def test_replies_come_in_order_with_their_faults() -> None:
         return texts[content(request)]
 
     assert ask(reply) == [
-        Reply((0, [1]), "[1]"),
-        Reply(None, "bad", "it is bad"),
+        Reply((0, [1]), Completion("[1]")),
+        Reply(None, Completion("bad"), "it is bad"),
         Reply(None, None, "timeout: slow"),
-        Reply((3, [2]), "[2]"),
+        Reply((3, [2]), Completion("[2]")),
     ]
 
 
