@@ -35,21 +35,13 @@ class LanguageModels:
         options: How they are asked.
         say: Prints a line on standard error, or nothing when the run is quiet.
         client: Makes the calls; litellm without it.
-        budget: Shared with what else spends; without it the models have the limit for themselves.
     """
 
-    def __init__(
-        self,
-        options: LlmOptions,
-        say: Callable[[str], None],
-        *,
-        client: Completer | None = None,
-        budget: Budget | None = None,
-    ) -> None:
+    def __init__(self, options: LlmOptions, say: Callable[[str], None], *, client: Completer | None = None) -> None:
         self._options = options
         self.say = say
         self._client = client
-        self._budget = Budget(options.max_cost) if budget is None else budget
+        self._budget = Budget(options.max_cost) if options.budget is None else options.budget
         self._prices: dict[str, Price | None] = {}
         self._tallies: dict[str, WeighingTally] = {}
         self._cache = ReplyCache(cache_root() / "replies", write_atomic)

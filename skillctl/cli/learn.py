@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
 from skillctl.cli.commits import begin_commit, commit_options
+from skillctl.cli.llm_options import SHARED_BUDGET, llm_options
+from skillctl.cli.named_orchestrators import EMBEDDED, is_language_model
 from skillctl.cli.options import dry_run_option, handbook_argument
-from skillctl.errors import EXIT_NO, EXIT_OK, UsageError
+from skillctl.core.pricing import Budget
+from skillctl.errors import EXIT_NO, EXIT_OK, InvalidHandbookError, SkillctlError, UsageError
 from skillctl.store.trace_split import TraceParts, split_traces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillctl.cli.llm_options import LlmOptions
 
 VALIDATION_SHARE = 0.3
 
@@ -34,12 +43,17 @@ class _Step(NamedTuple):
     help="Traces of other queries that gate every edit; without it three tenths of the queries are kept aside.",
 )
 @click.option(
-    "--orchestrator", default="embedded", show_default=True, metavar="NAME", help="For whom skills are selected."
+    "--orchestrator",
+    default=EMBEDDED,
+    show_default=True,
+    metavar="NAME",
+    help="Who names the skills, and for whom they are selected: embedded, logged, or a language model.",
 )
 @click.option(
     "--labels/--no-labels", default=True, help="Whether `task` labels are candidate skills.  [default: labels]"
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all random draws.")
+@llm_options
 @commit_options
 @dry_run_option
 @click.pass_context
@@ -52,6 +66,7 @@ def learn_command(
     orchestrator: str,
     labels: bool,
     seed: int,
+    model_options: LlmOptions,
     commit: bool,
     branch: str | None,
     dry_run: bool,
@@ -59,7 +74,8 @@ def learn_command(
     """Discover skills, profile agents, refine the skills and select their granularity, one commit each with --commit.
 
     At the end all traces are counted as evidence, those kept aside as well. With --dry-run all of it happens to a
-    copy, and the difference is shown.
+    copy, and the difference is shown. A language model as orchestrator is asked by each step, and --max-cost holds
+    for all of them together.
 
     \b
       skillctl learn my-handbook --traces traces.jsonl.gz --dry-run
@@ -69,14 +85,56 @@ def learn_command(
         message = "learn reads each log several times, so it cannot read standard input"
         raise UsageError(message, hint="write the traces to a file")
     begin_commit(handbook, commit=commit, branch=branch, dry_run=dry_run)
+    ctx.meta[SHARED_BUDGET] = Budget(model_options.max_cost)
     with tempfile.TemporaryDirectory(prefix="skillctl-learn-") as folder:
         root = Path(shutil.copytree(handbook, Path(folder) / handbook.resolve().name)) if dry_run else handbook
         parts = TraceParts(paths, validation) if validation else _keep_aside(paths, Path(folder))
-        steps = _plan(parts, paths, orchestrator=orchestrator, labels=labels, seed=seed)
-        code = _run_steps(ctx, root, steps, shared=("--commit",) if commit and not dry_run else ())
-        if dry_run and code <= EXIT_NO:
-            _run(ctx, ["diff", str(handbook), str(root)])
+        steps = _plan(parts, paths, _Orchestrator(orchestrator, model_options), labels=labels, seed=seed)
+        with _naming(root, handbook):
+            code = _run_steps(ctx, root, steps, shared=("--commit",) if commit and not dry_run else ())
+            if dry_run and code <= EXIT_NO:
+                click.echo(_tell_difference(handbook, root), nl=False)
     ctx.exit(code)
+
+
+def _tell_difference(handbook: Path, learned: Path) -> str:
+    from skillctl.core.handbook_comparison import compare_handbooks
+    from skillctl.report.diff_text import render_diff
+    from skillctl.store.handbook_revision import load_pair, snapshot_folder
+
+    comparison = compare_handbooks(*load_pair(snapshot_folder(handbook), snapshot_folder(learned), is_whole=False))
+    return "" if comparison.is_empty else render_diff(comparison, None, labels=(str(handbook), "what was learned"))
+
+
+class _Orchestrator(NamedTuple):
+    """Who names the skills, as options of the steps."""
+
+    name: str
+    options: LlmOptions
+
+    def for_selecting(self) -> tuple[str, ...]:
+        asked = self.options.to_words() if is_language_model(self.name) else ()
+        return ("--orchestrator", self.name, *asked)
+
+    def for_naming(self) -> tuple[str, ...]:
+        """Where traces name the skills, whoever is embedded names those of the others."""
+        return self.for_selecting() if is_language_model(self.name) else ()
+
+
+@contextmanager
+def _naming(copy: Path, handbook: Path) -> Iterator[None]:
+    """Let errors name the handbook of the user where it is a copy that they are about."""
+
+    def rename(text: str) -> str:
+        return text.replace(str(copy), str(handbook))
+
+    try:
+        yield
+    except SkillctlError as error:
+        error.message, error.where, error.hint = rename(error.message), rename(error.where), rename(error.hint)
+        if isinstance(error, InvalidHandbookError):
+            error.problems = tuple(map(rename, error.problems))
+        raise
 
 
 def _keep_aside(paths: tuple[str, ...], folder: Path) -> TraceParts:
@@ -85,17 +143,19 @@ def _keep_aside(paths: tuple[str, ...], folder: Path) -> TraceParts:
     return split_traces(paths, target, share=VALIDATION_SHARE)
 
 
-def _plan(parts: TraceParts, paths: tuple[str, ...], *, orchestrator: str, labels: bool, seed: int) -> list[_Step]:
+def _plan(
+    parts: TraceParts, paths: tuple[str, ...], orchestrator: _Orchestrator, *, labels: bool, seed: int
+) -> list[_Step]:
     training = _repeat("--traces", parts.training)
     held_out = _repeat("--validation", parts.validation)
-    seeded = ("--seed", str(seed))
+    seeded, named = ("--seed", str(seed)), orchestrator.for_naming()
     steps = [
         _Step("discover", (*training, *seeded, "--labels" if labels else "--no-labels")),
-        _Step("profile", training),
-        _Step("refine", (*training, *held_out, *seeded)),
-        _Step("select", (*held_out, *seeded, "--orchestrator", orchestrator)),
+        _Step("profile", (*training, *named)),
+        _Step("refine", (*training, *held_out, *seeded, *named)),
+        _Step("select", (*held_out, *seeded, *orchestrator.for_selecting())),
     ]
-    return steps if parts.training == paths else [*steps, _Step("profile", _repeat("--traces", paths))]
+    return steps if parts.training == paths else [*steps, _Step("profile", (*_repeat("--traces", paths), *named))]
 
 
 def _repeat(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,16 +168,20 @@ def _run_steps(ctx: click.Context, root: Path, steps: list[_Step], *, shared: tu
     for step in steps:
         if ctx.obj["verbosity"] >= 1:
             click.echo(f"== {step.command}", err=True)
-        code = _run(ctx, [step.command, str(root), *step.arguments, *shared])
+        code = _run(ctx, step.command, (str(root), *step.arguments, *shared))
         worst = max(worst, code)
         if code > EXIT_NO:
             break
     return worst
 
 
-def _run(ctx: click.Context, words: list[str]) -> int:
-    """Run one command in this process, as the shell would, and return its exit code."""
-    verbosity = ctx.obj["verbosity"]
-    flags = ["-q"] * (1 - verbosity) + ["-v"] * (verbosity - 1) + (["--debug"] if ctx.obj["debug"] else [])
-    code = ctx.find_root().command.main([*flags, *words], prog_name="skillctl", standalone_mode=False)
-    return code if isinstance(code, int) else EXIT_OK
+def _run(ctx: click.Context, name: str, words: tuple[str, ...]) -> int:
+    """Run one command in this process and return its exit code; an error ends all of them."""
+    root = ctx.find_root()
+    command = cast("click.Command", cast("click.Group", root.command).get_command(root, name))
+    with command.make_context(name, list(words), parent=root) as own:
+        try:
+            command.invoke(own)
+        except click.exceptions.Exit as end:
+            return end.exit_code
+    return EXIT_OK

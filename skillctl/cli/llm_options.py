@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from skillctl.core.pricing import Budget
+
 Command = Callable[..., Any]
+# Where a command that runs others leaves the budget that they share, in click's ``meta``.
+SHARED_BUDGET = "skillctl.budget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +26,24 @@ class LlmOptions:
         max_cost: The most to spend in US dollars, ``None`` for no limit.
         timeout: Seconds of a call.
         retries: Repeats of a call that failed outside.
+        budget: Shared with what else spends; without it the models have ``max_cost`` for themselves.
     """
 
     api_base: str | None = None
     max_cost: float | None = None
     timeout: float = 120.0
     retries: int = 4
+    budget: Budget | None = None
+
+    def to_words(self) -> tuple[str, ...]:
+        """Return the options as a command line gives them."""
+        given = {
+            "--api-base": self.api_base,
+            "--max-cost": self.max_cost,
+            "--timeout": self.timeout,
+            "--retries": self.retries,
+        }
+        return tuple(word for name, value in given.items() if value is not None for word in (name, str(value)))
 
 
 _OPTIONS = (
@@ -60,7 +77,8 @@ def llm_options(command: Command) -> Command:
     def pack(
         *args: object, api_base: str | None, max_cost: float | None, timeout: float, retries: int, **rest: object
     ) -> object:
-        return command(*args, model_options=LlmOptions(api_base, max_cost, timeout, retries), **rest)
+        shared = click.get_current_context().meta.get(SHARED_BUDGET)
+        return command(*args, model_options=LlmOptions(api_base, max_cost, timeout, retries, shared), **rest)
 
     for option in reversed(_OPTIONS):
         pack = option(pack)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.llm_options import LlmOptions
     from skillctl.core.orchestration import Orchestrator, SkillWeights
-    from skillctl.core.pricing import Budget
     from skillctl.core.routing_table import ModeTable, RoutingTable
     from skillctl.model.handbook import Handbook, ModeId
     from skillctl.model.trace import Trace
@@ -92,20 +91,13 @@ def require_language_model(name: str) -> None:
         raise UsageError(message, hint=f"name {EMBEDDED}, or a language model")
 
 
-def open_models(options: LlmOptions, *, is_quiet: bool, budget: Budget | None = None) -> LanguageModels:
-    """Return what opens language models; litellm is imported when one is asked.
-
-    Args:
-        options: How they are asked.
-        is_quiet: Whether to say nothing of calls and costs.
-        budget: Shared with what else spends, or ``None`` for one of its own.
-    """
+def open_models(options: LlmOptions, *, is_quiet: bool) -> LanguageModels:
+    """Return what opens language models; litellm is imported when one is asked."""
     import click
 
     from skillctl.cli.language_models import LanguageModels
 
-    say: Callable[[str], None] = (lambda _text: None) if is_quiet else (lambda text: click.echo(text, err=True))
-    return LanguageModels(options, say, budget=budget)
+    return LanguageModels(options, (lambda _text: None) if is_quiet else (lambda text: click.echo(text, err=True)))
 
 
 def open_for_routing(

@@ -98,7 +98,7 @@ def open_run_orchestrator(
     from skillctl.cli.named_orchestrators import open_models
 
     require_language_model(options.orchestrator)
-    asked = LlmOptions(options.api_base, options.max_cost, options.timeout, options.retries)
-    models = open_models(asked, is_quiet=is_quiet, budget=budget)
+    asked = LlmOptions(options.api_base, options.max_cost, options.timeout, options.retries, budget)
+    models = open_models(asked, is_quiet=is_quiet)
     endpoint = models.find_endpoint(options.orchestrator, handbook)
     return RunOrchestrator(endpoint, models, handbook, table, options)

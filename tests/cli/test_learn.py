@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from scripted_models import MODEL, asked, make_install
 from sums_and_poems import write_planted_traces
 
+from skillctl.llm.base import Completion
 from skillctl.store.handbook_dir import load_handbook
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Run
+
+    from skillctl.llm.base import Request
 
 
 @pytest.fixture
@@ -53,7 +58,49 @@ def test_a_dry_run_shows_the_difference_and_leaves_the_handbook_alone(handbook: 
     result = run("learn", handbook, "--traces", traces, "--dry-run")
     assert result.exit_code == 0
     assert "skill answer.poems was added" in result.stdout
+    assert f"{handbook} → what was learned\n" in result.stdout
+    assert "skillctl-learn-" not in result.stdout + result.stderr
     assert _git(handbook, "status", "--porcelain") == ""
+
+
+def test_the_errors_of_a_dry_run_name_the_handbook_and_not_its_copy(handbook: Path, traces: Path, run: Run) -> None:
+    with (handbook / "handbook.yaml").open("a", encoding="utf-8") as file:
+        file.write("wings: 2\n")
+    result = run("learn", handbook, "--traces", traces, "--dry-run")
+    assert result.exit_code == 3
+    assert f"{handbook / 'handbook.yaml'}:" in result.stderr
+    assert f"error: {handbook}: the handbook has 1 problem" in result.stderr
+    assert "skillctl-learn-" not in result.stderr
+
+
+def test_a_language_model_names_the_skills_in_each_step_and_its_money_is_one(
+    handbook: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces = write_planted_traces(tmp_path / "few.jsonl", 50)
+
+    def reply(request: Request) -> Completion:
+        skill = "answer.poems" if "poem" in asked(request) else "answer.sums"
+        return Completion(json.dumps({"skills": {skill: 1}}), prompt_tokens=1000, completion_tokens=10)
+
+    client = make_install(monkeypatch)(reply)
+    options = ("--traces", traces, "--orchestrator", MODEL, "--retries", "0")
+    stopped = run("learn", handbook, *options, "--max-cost", "0.06", "--dry-run")
+    assert stopped.exit_code == 1
+    assert "stopped before --max-cost could be passed" in stopped.stderr
+    assert "== refine" in stopped.stderr
+    assert 0 < len(client.requests) * 0.00101 <= 0.06
+    learned = run("learn", handbook, *options)
+    assert learned.exit_code == 0, learned.stderr
+    (selection,) = (handbook / "selections").iterdir()
+    assert f"orchestrator: {MODEL}\n" in selection.read_text(encoding="utf-8")
+    assert MODEL in (handbook / "handbook.yaml").read_text(encoding="utf-8")
+    assert load_handbook(handbook).agents["poet"].profiles["answer"].runs == 50  # type: ignore[index]
+
+
+def test_logged_skills_are_for_selection_alone(handbook: Path, traces: Path, run: Run) -> None:
+    result = run("learn", handbook, "--traces", traces, "--orchestrator", "logged")
+    assert result.exit_code == 0, result.stderr
+    assert [path.name for path in (handbook / "selections").iterdir()] == ["logged.yaml"]
 
 
 def test_own_validation_traces_are_used_and_their_overlap_stops_the_loop(
