@@ -10,6 +10,7 @@ import click
 from skillctl.cli.commits import Lesson, commit_learning
 from skillctl.cli.named_orchestrators import EMBEDDED
 from skillctl.cli.profile_logs import Plan, profile_logs
+from skillctl.cli.refine_llm import open_adviser
 from skillctl.cli.replay_logs import read_log
 from skillctl.cli.trace_sources import TraceSources
 from skillctl.core.half_life import parse_half_life
@@ -47,6 +48,7 @@ class RefinePlan:
         is_quiet: Whether to say nothing of faults and progress.
         orchestrator: Who names the skills of queries.
         models: Opens language models, or ``None`` where none is asked.
+        llm: Who is asked for names and second opinions, or ``None``.
     """
 
     places: Mapping[str, str]
@@ -57,6 +59,12 @@ class RefinePlan:
     is_quiet: bool
     orchestrator: str = EMBEDDED
     models: LanguageModels | None = None
+    llm: str | None = None
+
+    @property
+    def used_models(self) -> str | None:
+        """The language models that take part, for a commit."""
+        return ", ".join(dict.fromkeys(filter(None, [self.llm, self.noted_orchestrator]))) or None
 
     @property
     def noted_orchestrator(self) -> str | None:
@@ -83,6 +91,7 @@ def refine_handbook(handbook: Handbook, root: Path, plan: RefinePlan, learning: 
     Raises:
         InputError: If a query is in both logs, or the handbook has evidence that is not in the training logs.
     """
+    _require_models(handbook, plan)
     training = read_log(tuple(plan.places.values()), success_at=plan.success_at, is_quiet=plan.is_quiet)
     validation = read_log(plan.validation, success_at=plan.success_at, is_quiet=plan.is_quiet)
     _refuse_overlap(training, validation)
@@ -94,27 +103,37 @@ def refine_handbook(handbook: Handbook, root: Path, plan: RefinePlan, learning: 
     verdicts: list[Verdict] = []
     writer = _Writer(handbook, root, plan, learning)
     if not is_known:
-        for verdict in _say_progress(handbook, training, validation, plan):
+        for verdict in _find_verdicts(handbook, training, validation, plan):
             verdicts.append(verdict)
             writer.take(verdict)
         writer.finish(digests, len(verdicts), validation)
     return RefineResult(verdicts, counts, writer.saved != handbook)
 
 
-def _say_progress(handbook: Handbook, training: TraceLog, validation: TraceLog, plan: RefinePlan) -> Iterator[Verdict]:
-    verdicts = refine_skills(
-        handbook,
-        training.traces,
-        validation.traces,
-        WordVectors(),
-        seed=plan.seed,
-        open_orchestrator=None if plan.noted_orchestrator is None else plan.open_orchestrator,
-    )
-    for verdict in verdicts:
-        if not plan.is_quiet:
-            word = "applied" if verdict.applied else "rejected"
-            click.echo(f"{word}: {say_edit(verdict.proposal)}", err=True)
-        yield verdict
+def _find_verdicts(handbook: Handbook, training: TraceLog, validation: TraceLog, plan: RefinePlan) -> Iterator[Verdict]:
+    """Yield what comes of each proposal, and say so; at the end say what became of replies."""
+    with open_adviser(plan.llm, plan.models, handbook) as adviser:
+        verdicts = refine_skills(
+            handbook,
+            training.traces,
+            validation.traces,
+            WordVectors(),
+            seed=plan.seed,
+            open_orchestrator=None if plan.noted_orchestrator is None else plan.open_orchestrator,
+            adviser=adviser,
+        )
+        for verdict in verdicts:
+            if not plan.is_quiet:
+                word = "applied" if verdict.applied else "rejected"
+                click.echo(f"{word}: {say_edit(verdict.proposal)}", err=True)
+            yield verdict
+
+
+def _require_models(handbook: Handbook, plan: RefinePlan) -> None:
+    """Refuse names that no language model can have, before anything is read."""
+    if plan.models is not None:
+        for name in filter(None, [plan.llm, plan.noted_orchestrator]):
+            plan.models.find_endpoint(name, handbook)
 
 
 def _refuse_overlap(training: TraceLog, validation: TraceLog) -> None:
@@ -163,7 +182,10 @@ class _Writer:
             return
         after = note_refined(self.saved, *digests, self._plan.noted_orchestrator)
         subject = f"Find nothing to refine in {proposals} proposals" if proposals else "Find nothing to refine"
-        self._write(after, Lesson("refine", subject, self.saved, after, validation=validation.digest))
+        lesson = Lesson(
+            "refine", subject, self.saved, after, model=self._plan.used_models, validation=validation.digest
+        )
+        self._write(after, lesson)
 
     def _flush(self, digests: tuple[str, str] | None) -> None:
         if self._pending is None:
@@ -179,6 +201,7 @@ class _Writer:
             say_edit(verdict.proposal),
             self.saved,
             after,
+            model=self._plan.used_models,
             validation=said and f"{said} on {verdict.queries} queries",
             details=say_reasons(verdict),
         )

@@ -139,6 +139,7 @@ class ModeBench:
     ) -> None:
         default = handbook.default_mode()
         self.mode = mode
+        self.skills = handbook.skills.get(mode, ())
         self._base = replace(
             handbook,
             modes={mode: handbook.modes[mode]},

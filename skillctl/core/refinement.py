@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from skillctl.core.metrics import Interval
@@ -76,6 +76,20 @@ class Proposal:
         return self.kind, self.mode, *self.skills
 
 
+class Opinion(NamedTuple):
+    """A second opinion on a proposal; it decides nothing.
+
+    Attributes:
+        model: Whose it is.
+        agrees: Whether the model would make the edit.
+        reason: One sentence.
+    """
+
+    model: str
+    agrees: bool
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What validation said of a proposal.
@@ -88,6 +102,8 @@ class Verdict:
         moved: On how many validation queries another agent is chosen.
         queries: How many there are.
         handbook: After the edit, or as it was.
+        opinion: What a language model says of it, or ``None``.
+        is_named_by_model: Whether ids, descriptions and indicators of what it makes are those of the model.
     """
 
     proposal: Proposal
@@ -96,3 +112,5 @@ class Verdict:
     moved: int
     queries: int
     handbook: Handbook
+    opinion: Opinion | None = None
+    is_named_by_model: bool = False

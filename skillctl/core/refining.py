@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from skillctl.core.half_life import parse_half_life
 from skillctl.core.mode_bench import ModeBench
 from skillctl.core.proposing import Drawing, propose_edits
 from skillctl.core.refinement import Proposal, Verdict
-from skillctl.core.validation_gate import compare_standings
+from skillctl.core.rewording import reword_edit
+from skillctl.core.validation_gate import Comparison, compare_standings
 from skillctl.model.handbook import Refined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from skillctl.core.advice import Adviser
     from skillctl.core.features import WordEmbedder
     from skillctl.core.mode_bench import OpenOrchestrator, Standing
+    from skillctl.core.proposals import Proposal as Words
     from skillctl.model.handbook import Handbook, ModeId, SkillId
     from skillctl.model.trace import Trace
 
@@ -48,6 +51,7 @@ def refine_skills(
     *,
     seed: int = 0,
     open_orchestrator: OpenOrchestrator | None = None,
+    adviser: Adviser | None = None,
 ) -> Iterator[Verdict]:
     """Yield what comes of each proposal, mode by mode; the handbook of the last verdict is the result.
 
@@ -58,6 +62,7 @@ def refine_skills(
         embedder: Word vectors.
         seed: Of partitions and resamples.
         open_orchestrator: Opens what names the skills of texts; the embedded orchestrator without it.
+        adviser: Gives a second opinion on each proposal, and names. It changes no verdict.
     """
     half_life = None if handbook.settings.half_life is None else parse_half_life(handbook.settings.half_life)
     taken = {*handbook.modes, *(skill.id for skills in handbook.skills.values() for skill in skills)}
@@ -73,36 +78,98 @@ def refine_skills(
         )
         if not bench.training.texts:
             continue
-        for verdict in _refine_mode(bench, bench.assess(handbook.skills.get(mode, ())), seed, taken):
+        for verdict in _Refiner(bench, seed, taken, adviser).run():
             handbook = _with_mode(handbook, mode, verdict.handbook)
             yield replace(verdict, handbook=handbook)
 
 
-def _refine_mode(bench: ModeBench, standing: Standing, seed: int, taken: set[str]) -> Iterator[Verdict]:
-    tried: set[tuple[object, ...]] = set()
-    fresh: dict[SkillId, str] = {}
-    anchor = standing  # what merges may not lose against together, each by no more than chance
-    while len(tried) < MOST_PROPOSALS:
-        proposals = propose_edits(
-            bench, standing, Drawing(seed, taken, [key for key, kind in fresh.items() if kind == "split"])
+class _Trial(NamedTuple):
+    """A proposal, how the skills stand after it, and what validation says."""
+
+    proposal: Proposal
+    after: Standing
+    found: Comparison
+
+
+class _Refiner:
+    """Tries the edits of one mode.
+
+    Attributes:
+        taken: Ids that new skills must not have; those made are added.
+    """
+
+    def __init__(self, bench: ModeBench, seed: int, taken: set[str], adviser: Adviser | None) -> None:
+        self.taken = taken
+        self._bench = bench
+        self._seed = seed
+        self._adviser = adviser
+        self._standing = bench.assess(bench.skills)
+        self._anchor = self._standing  # what merges may not lose against together, each by no more than chance
+        self._tried: set[tuple[object, ...]] = set()
+        self._fresh: dict[SkillId, str] = {}
+
+    def run(self) -> Iterator[Verdict]:
+        """Yield a verdict on each proposal until none is left."""
+        while left := self._propose():
+            if self._adviser is not None:
+                self._adviser.expect(left)
+            for proposal in left:
+                verdict = self._decide(proposal)
+                yield verdict
+                if verdict.applied:
+                    break  # what the others are worth has changed
+
+    def _propose(self) -> list[Proposal]:
+        if len(self._tried) >= MOST_PROPOSALS:
+            return []
+        parts = [key for key, kind in self._fresh.items() if kind == "split"]
+        proposals = propose_edits(self._bench, self._standing, Drawing(self._seed, self.taken, parts))
+        return [one for one in proposals if one.key not in self._tried and not _undoes(one, self._fresh)]
+
+    def _decide(self, proposal: Proposal) -> Verdict:
+        self._tried.add(proposal.key)
+        offline = self._judge(proposal)
+        advice = None if self._adviser is None else self._adviser.advise(proposal)
+        trial = offline if advice is None else self._judge_words(offline, advice.words)
+        if trial.found.passes:
+            self._apply(trial)
+        return Verdict(
+            trial.proposal,
+            trial.found.passes,
+            trial.found.gain,
+            trial.found.moved,
+            trial.found.queries,
+            self._standing.handbook,
+            None if advice is None else advice.opinion,
+            is_named_by_model=trial is not offline,
         )
-        left = [one for one in proposals if one.key not in tried and not _undoes(one, fresh)]
-        if not left:
-            return
-        for proposal in left:
-            tried.add(proposal.key)
-            after = bench.assess(proposal.edited)
-            found = compare_standings(standing, after, proposal.kind, seed)
-            if proposal.kind == "merge" and not compare_standings(anchor, after, "merge", seed).passes:
-                found = found._replace(passes=False)
-            if found.passes:
-                standing = after
-                anchor = anchor if proposal.kind == "merge" else after
-                taken.update(proposal.made)
-                fresh.update(dict.fromkeys(proposal.made, proposal.kind))
-            yield Verdict(proposal, found.passes, found.gain, found.moved, found.queries, standing.handbook)
-            if found.passes:
-                break
+
+    def _judge(self, proposal: Proposal) -> _Trial:
+        after = self._bench.assess(proposal.edited)
+        found = compare_standings(self._standing, after, proposal.kind, self._seed)
+        if proposal.kind == "merge" and not compare_standings(self._anchor, after, "merge", self._seed).passes:
+            found = found._replace(passes=False)
+        return _Trial(proposal, after, found)
+
+    def _judge_words(self, trial: _Trial, words: Sequence[Words | None]) -> _Trial:
+        """Return the trial in a model's words if it passes in them too, and they route as well as its own.
+
+        So words never decide whether an edit is made, although the orchestrator reads them.
+        """
+        texts = self._bench.training.texts
+        reworded = reword_edit(trial.proposal, words, texts, self.taken) if trial.found.passes else None
+        if reworded is None:
+            return trial
+        again = self._judge(reworded)
+        is_as_good = compare_standings(trial.after, again.after, "merge", self._seed).passes
+        return again if again.found.passes and is_as_good else trial
+
+    def _apply(self, trial: _Trial) -> None:
+        self._standing = trial.after
+        if trial.proposal.kind != "merge":
+            self._anchor = trial.after
+        self.taken.update(trial.proposal.made)
+        self._fresh.update(dict.fromkeys(trial.proposal.made, trial.proposal.kind))
 
 
 def _undoes(proposal: Proposal, fresh: dict[SkillId, str]) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_EXAMPLE_CHARACTERS = 2_000
 MOST_QUERIES = 100
-_INDICATORS = 5
+MOST_INDICATORS = 5
 _NAME_TERMS = 2
 _NAME_CHARACTERS = 24
 _LIKELY = 0.7  # a name needs no proof: a term that is somewhat more at home in the group will do
@@ -73,14 +73,15 @@ def write_skills(
         said = words[draft.group] if words and draft.group >= 0 else NOTHING_SAID
         terms_said = dict.fromkeys((*said.indicators, *(term.term for term in telling)))
         above = ids[draft.parent] if draft.parent >= 0 else mode
-        ids.append(_choose_id(above, label, telling, used))
+        words_of_id = [label] if label else [term.term for term in telling if term.term not in above][:_NAME_TERMS]
+        ids.append(_make_id(above, words_of_id, used))
         used.add(ids[-1])
         skills.append(
             Skill(
                 id=SkillId(ids[-1]),
                 description=said.description or describe_group(surface, draft.members, telling, subject=label),
                 parent=SkillId(above) if draft.parent >= 0 else None,
-                indicators=tuple(map(Indicator, list(terms_said)[:_INDICATORS])),
+                indicators=tuple(map(Indicator, list(terms_said)[:MOST_INDICATORS])),
                 examples=tuple(cut_example(outcomes.texts[row]) for row in draft.examples),
                 origin=Origin(
                     "discovered",
@@ -116,8 +117,12 @@ def cut_example(text: str) -> str:
     return text if len(text) <= MAX_EXAMPLE_CHARACTERS else f"{text[:half]} … {text[-half:]}"
 
 
-def _choose_id(above: str, label: str, telling: Sequence[TellingTerm], used: Collection[str]) -> str:
-    words = [label] if label else [term.term for term in telling if term.term not in above][:_NAME_TERMS]
+def choose_id(above: str, name: str, used: Collection[str]) -> SkillId:
+    """Return an id that is not used, of a skill with a name below another one or a mode."""
+    return SkillId(_make_id(above, [name], used))
+
+
+def _make_id(above: str, words: Sequence[str], used: Collection[str]) -> str:
     stem = f"{above}.{slugify(words, limit=_NAME_CHARACTERS)}"
     candidates = (stem, *(f"{stem}-{number}" for number in range(2, len(used) + 2)))
     return next(candidate for candidate in candidates if candidate not in used)

@@ -51,6 +51,9 @@ def render_refinement(verdicts: Sequence[Verdict], counts: RefinementCounts, *, 
         for verdict in verdicts
     ]
     headers = ["", "edit", "skills", "log10 BF", "queries", "gain on validation", "moved"]
+    if any(verdict.opinion for verdict in verdicts):
+        headers.append("second opinion")
+        rows = [[*row, _show_opinion(verdict)] for row, verdict in zip(rows, verdicts, strict=True)]
     applied = sum(verdict.applied for verdict in verdicts)
     title = f"{count_of(len(verdicts), 'proposal')}, {applied} applied"
     sections = [show_heading(title, markdown=markdown) + "\n" + show_table(headers, rows, markdown=markdown)]
@@ -76,12 +79,38 @@ def say_reasons(verdict: Verdict) -> tuple[str, ...]:
         f"- log10 Bayes factor {_log10(proposal.evidence):.1f}, needed {_log10(proposal.threshold):.1f}",
         f"- {parts.replace('querys', 'queries')}",
         f"- on validation {_show_gain(verdict)}, {verdict.moved} of {verdict.queries} queries moved",
+        *_say_advice(verdict),
     )
 
 
-def render_refinement_json(verdicts: Sequence[Verdict], counts: RefinementCounts, *, seed: int, changed: bool) -> str:
+def _say_advice(verdict: Verdict) -> list[str]:
+    """Return what a language model had to do with an edit."""
+    opinion = verdict.opinion
+    if opinion is None:
+        return []
+    model = show_id(opinion.model)
+    sentences = [f"- {model} {_show_opinion(verdict)}: {show_id(opinion.reason)}"]
+    return [*sentences, f"- names and descriptions by {model}"] if verdict.is_named_by_model else sentences
+
+
+def render_refinement_json(
+    verdicts: Sequence[Verdict],
+    counts: RefinementCounts,
+    *,
+    seed: int,
+    changed: bool,
+    llm: str | None,
+    orchestrator: str,
+) -> str:
     """Return the result in the shape of ``refinement.schema.json``."""
-    data = {**counts._asdict(), "seed": seed, "changed": changed, "proposals": [_encode(one) for one in verdicts]}
+    data = {
+        **counts._asdict(),
+        "seed": seed,
+        "orchestrator": orchestrator,
+        "llm": llm,
+        "changed": changed,
+        "proposals": [_encode(one) for one in verdicts],
+    }
     return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)
 
 
@@ -100,6 +129,8 @@ def _encode(verdict: Verdict) -> dict[str, Any]:
         "gain": None if gain is None else {name: round(value, 6) for name, value in gain._asdict().items()},
         "moved": verdict.moved,
         "validation_queries": verdict.queries,
+        "opinion": None if verdict.opinion is None else verdict.opinion._asdict(),
+        "is_named_by_model": verdict.is_named_by_model,
     }
 
 
@@ -126,6 +157,12 @@ def _show_gain(verdict: Verdict) -> str:
     return "no query" if gain is None else f"{gain.value:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}]"
 
 
+def _show_opinion(verdict: Verdict) -> str:
+    if verdict.opinion is None:
+        return "none"
+    return "agrees" if verdict.opinion.agrees else "disagrees"
+
+
 def _show_parts(verdict: Verdict, *, markdown: bool) -> str:
     """Return how often each agent succeeded on each side, and queries of both."""
     parts = verdict.proposal.parts
@@ -134,6 +171,7 @@ def _show_parts(verdict: Verdict, *, markdown: bool) -> str:
     title = say_edit(verdict.proposal)
     table = show_table(["success", *(show_id(part.skill) for part in parts)], rows, markdown=markdown)
     examples = [f"- {show_id(part.skill)}: {show_text(text)}" for part in parts for text in part.examples]
+    examples += _say_advice(verdict)
     gap = "\n\n" if markdown else "\n"
     return show_heading(title, markdown=markdown) + "\n" + table + gap + "\n".join(examples)
 
