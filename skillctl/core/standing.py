@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillctl.model.handbook import Agent, Competence, Handbook
+    from skillctl.model.handbook import Agent, Competence, Handbook, Playbook
 
 
 class Belief(NamedTuple):
@@ -52,6 +52,19 @@ class Scope:
     def agents_of(self, handbook: Handbook) -> list[Agent]:
         """Return the agents in scope."""
         return [agent for agent in handbook.agents.values() if self.agent in {None, agent.id}]
+
+
+def find_playbooks(handbook: Handbook, scope: Scope) -> list[Playbook]:
+    """Return the playbooks that the mode, skill and agent in scope name, all of them where everything is in scope."""
+    if scope == Scope():
+        return list(handbook.playbooks.values())
+    parts = [
+        *(mode for mode in handbook.modes.values() if scope.mode == mode.id),
+        *(skill for skills in handbook.skills.values() for skill in skills if scope.skill == skill.id),
+        *(agent for agent in handbook.agents.values() if scope.agent == agent.id),
+    ]
+    named = {part.playbook for part in parts}
+    return [playbook for playbook in handbook.playbooks.values() if playbook.id in named]
 
 
 def list_beliefs(handbook: Handbook, scope: Scope) -> list[Belief]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from skillctl.core.standing import find_playbooks
+from skillctl.model.handbook import Action
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from skillctl.core.standing import Belief, Scope
-    from skillctl.model.handbook import Agent, Handbook, Mode, Profile, Skill
+    from skillctl.model.handbook import Agent, Handbook, Mode, Playbook, Profile, Skill
 
 
 def render_handbook_json(handbook: Handbook, beliefs: Sequence[Belief], scope: Scope) -> str:
@@ -28,6 +31,7 @@ def render_handbook_json(handbook: Handbook, beliefs: Sequence[Belief], scope: S
                 if scope.has_mode(mode) and scope.has_skill(skill.id)
             ],
             "agents": [_agent(agent, scope) for agent in scope.agents_of(handbook)],
+            "playbooks": [_playbook(playbook) for playbook in find_playbooks(handbook, scope)],
             "competence": [belief._asdict() for belief in beliefs],
         },
         ensure_ascii=False,
@@ -40,6 +44,8 @@ def _mode(mode: Mode) -> dict[str, Any]:
     return {
         "mode": mode.id,
         "description": mode.description,
+        "action": _action(mode.action or Action("answer")),
+        "playbook": mode.playbook,
         "insights": [
             {
                 "text": insight.text,
@@ -52,6 +58,29 @@ def _mode(mode: Mode) -> dict[str, Any]:
     }
 
 
+def _action(action: Action) -> dict[str, Any]:
+    return {
+        "kind": action.kind,
+        "is_final": action.ends,
+        "timeout_s": action.timeout_s,
+        "memory_mb": action.memory_mb,
+        "corpus": action.corpus,
+        "url": action.url,
+        "results": action.results,
+        "command": list(action.command),
+    }
+
+
+def _playbook(playbook: Playbook) -> dict[str, Any]:
+    return {
+        "playbook": playbook.id,
+        "description": playbook.description,
+        "instructions": playbook.instructions,
+        "input": playbook.input,
+        "tools": list(playbook.tools),
+    }
+
+
 def _skill(mode: str, skill: Skill) -> dict[str, Any]:
     origin = skill.origin
     return {
@@ -59,6 +88,7 @@ def _skill(mode: str, skill: Skill) -> dict[str, Any]:
         "skill": skill.id,
         "parent": skill.parent,
         "description": skill.description,
+        "playbook": skill.playbook,
         "indicators": [{"regex": sign.text} if sign.is_regex else sign.text for sign in skill.indicators],
         "examples": list(skill.examples),
         "origin": origin and {"how": origin.how, "from": list(origin.source_skills), "queries": list(origin.queries)},
@@ -72,6 +102,7 @@ def _agent(agent: Agent, scope: Scope) -> dict[str, Any]:
         "model": agent.model,
         "command": list(agent.command),
         "tools": list(agent.tools),
+        "playbook": agent.playbook,
         "modes": list(agent.modes),
         "price": price
         and {

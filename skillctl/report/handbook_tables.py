@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillctl.core.standing import Scope, find_playbooks
 from skillctl.report.cells import (
     UNKNOWN,
     show_count,
@@ -19,10 +20,11 @@ from skillctl.report.cells import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from skillctl.core.standing import Belief, Scope
-    from skillctl.model.handbook import Agent, Handbook, Price, Skill
+    from skillctl.core.standing import Belief
+    from skillctl.model.handbook import Action, Agent, Handbook, Price, Skill
 
 _PRIOR_ONLY = "prior only"
+_PLAYBOOK = "playbook"
 
 
 def render_handbook(handbook: Handbook, beliefs: Sequence[Belief], scope: Scope, *, markdown: bool) -> str:
@@ -32,10 +34,12 @@ def render_handbook(handbook: Handbook, beliefs: Sequence[Belief], scope: Scope,
         _modes(handbook, scope, markdown=markdown),
         *_skill_trees(handbook, scope, markdown=markdown),
         _agents(handbook, scope, markdown=markdown),
+        _playbooks(handbook, scope, markdown=markdown),
         *_competences(beliefs, markdown=markdown),
         *_mode_details(handbook, scope, markdown=markdown),
         *_skill_details(handbook, scope, markdown=markdown),
         *_agent_details(handbook, scope, markdown=markdown),
+        *_playbook_details(handbook, scope, markdown=markdown),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -52,6 +56,8 @@ def _modes(handbook: Handbook, scope: Scope, *, markdown: bool) -> str:
     rows = [
         [
             show_id(mode.id),
+            describe_action(mode.action),
+            show_id(mode.playbook or ""),
             str(len(handbook.skills.get(mode.id, ()))),
             str(sum(mode.id in agent.modes for agent in handbook.agents.values())),
             str(len(mode.insights)),
@@ -60,18 +66,33 @@ def _modes(handbook: Handbook, scope: Scope, *, markdown: bool) -> str:
         for mode in handbook.modes.values()
         if scope.has_mode(mode.id)
     ]
-    return _section("Modes", ["mode", "skills", "agents", "insights", "description"], rows, markdown=markdown)
+    headers = ["mode", "action", _PLAYBOOK, "skills", "agents", "insights", "description"]
+    return _section("Modes", headers, rows, markdown=markdown)
+
+
+def describe_action(action: Action | None) -> str:
+    """Return what a mode is bound to in a few words; without an action it answers."""
+    if action is None or action.kind == "answer":
+        return "answer" if action is None or action.ends else "answer, not final"
+    target = action.corpus or action.url or " ".join(action.command)
+    limits = [
+        f"{action.results} results" if action.results is not None else "",
+        f"{action.timeout_s:g} s" if action.timeout_s is not None else "",
+        f"{action.memory_mb} MB" if action.memory_mb is not None else "",
+    ]
+    parts = [f"{action.kind} {show_id(target)}".rstrip(), "final" if action.ends else "", *limits]
+    return ", ".join(filter(None, parts))
 
 
 def _skill_trees(handbook: Handbook, scope: Scope, *, markdown: bool) -> Iterator[str]:
     for mode, skills in handbook.skills.items():
         rows = [
-            ["· " * depth + show_id(skill.id), show_text(skill.description)]
+            ["· " * depth + show_id(skill.id), show_id(skill.playbook or ""), show_text(skill.description)]
             for depth, skill in walk_tree(skills)
             if scope.has_skill(skill.id)
         ]
         if scope.has_mode(mode):
-            yield _section(f"Skills of {show_id(mode)}", ["skill", "description"], rows, markdown=markdown)
+            yield _section(f"Skills of {show_id(mode)}", ["skill", _PLAYBOOK, "description"], rows, markdown=markdown)
 
 
 def walk_tree(skills: Sequence[Skill]) -> Iterator[tuple[int, Skill]]:
@@ -88,20 +109,26 @@ def walk_tree(skills: Sequence[Skill]) -> Iterator[tuple[int, Skill]]:
 
 def _agents(handbook: Handbook, scope: Scope, *, markdown: bool) -> str:
     rows = [row for agent in scope.agents_of(handbook) for row in _agent_rows(agent, scope)]
-    headers = ["agent", "model", "mode", "price in/out per Mtok", "runs", "mean cost"]
+    headers = ["agent", "model", _PLAYBOOK, "mode", "price in/out per Mtok", "runs", "mean cost"]
     return _section("Agents", headers, rows, markdown=markdown)
 
 
 def _agent_rows(agent: Agent, scope: Scope) -> Iterator[list[str]]:
-    model = show_id(agent.model or " ".join(agent.command) or "-")
+    head = [show_id(agent.id), show_id(agent.model or " ".join(agent.command) or "-"), show_id(agent.playbook or "")]
     for mode in sorted({*agent.modes, *agent.profiles}):
         if not scope.has_mode(mode):
             continue
         profile = agent.profiles.get(mode)
         runs, cost = (profile.runs, profile.cost.mean_usd) if profile else (0, None)
-        yield [show_id(agent.id), model, show_id(mode), _show_price(agent.price), str(runs), show_usd(cost)]
+        yield [*head, show_id(mode), _show_price(agent.price), str(runs), show_usd(cost)]
     if not agent.modes and not agent.profiles and scope.mode is None:
-        yield [show_id(agent.id), model, "-", _show_price(agent.price), "0", UNKNOWN]
+        yield [*head, "-", _show_price(agent.price), "0", UNKNOWN]
+
+
+def _playbooks(handbook: Handbook, scope: Scope, *, markdown: bool) -> str:
+    named = find_playbooks(handbook, scope)
+    rows = [[show_id(one.id), show_ids(one.tools), show_text(one.description or one.instructions)] for one in named]
+    return _section("Playbooks", [_PLAYBOOK, "tools", "description"], rows, markdown=markdown)
 
 
 def _show_price(price: Price | None) -> str:
@@ -169,7 +196,19 @@ def _agent_details(handbook: Handbook, scope: Scope, *, markdown: bool) -> Itera
                 yield show_list(f"Weaknesses {where}", profile.weaknesses, markdown=markdown)
 
 
+def _playbook_details(handbook: Handbook, scope: Scope, *, markdown: bool) -> Iterator[str]:
+    if scope == Scope():
+        return
+    for playbook in find_playbooks(handbook, scope):
+        texts = {"told": playbook.instructions, "given": playbook.input}
+        lines = [f"{what}: {' '.join(text.split())}" for what, text in texts.items() if text]
+        yield show_list(f"Playbook {show_id(playbook.id)}", lines, markdown=markdown)
+
+
 def _section(title: str, headers: list[str], rows: list[list[str]], *, markdown: bool) -> str:
     if not rows:
         return ""
+    if _PLAYBOOK in headers and not any(row[headers.index(_PLAYBOOK)] for row in rows):
+        place = headers.index(_PLAYBOOK)  # few handbooks have playbooks
+        headers, *rows = [[*row[:place], *row[place + 1 :]] for row in [headers, *rows]]
     return show_heading(title, markdown=markdown) + "\n" + show_table(headers, rows, markdown=markdown)

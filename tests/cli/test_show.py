@@ -20,21 +20,28 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 BASIC = DATA / "valid" / "basic"
+LOOP = DATA / "valid" / "loop"  # with actions and playbooks
 
 GOLDEN = {
-    "show.txt": [],
-    "show.md": ["-o", "markdown"],
-    "show.json": ["-o", "json"],
-    "show_agent.txt": ["--agent", "gpt-4o"],
-    "show_skill.txt": ["--skill", "answer.math.algebra"],
-    "show_insights.txt": ["--mode", "answer"],
-    "show_mode.md": ["--mode", "search", "-o", "markdown"],
+    "show.txt": [BASIC],
+    "show.md": [BASIC, "-o", "markdown"],
+    "show.json": [BASIC, "-o", "json"],
+    "show_agent.txt": [BASIC, "--agent", "gpt-4o"],
+    "show_skill.txt": [BASIC, "--skill", "answer.math.algebra"],
+    "show_insights.txt": [BASIC, "--mode", "answer"],
+    "show_mode.md": [BASIC, "--mode", "search", "-o", "markdown"],
+    "show_loop.txt": [LOOP],
+    "show_loop.md": [LOOP, "-o", "markdown"],
+    "show_loop.json": [LOOP, "-o", "json"],
+    "show_loop_mode.txt": [LOOP, "--mode", "code"],
 }
 
 
 @pytest.mark.parametrize(("name", "options"), GOLDEN.items(), ids=GOLDEN)
-def test_what_people_read_is_as_reviewed(name: str, options: list[str], run: Run, *, update_golden: bool) -> None:
-    result = run("show", BASIC, *options)
+def test_what_people_read_is_as_reviewed(
+    name: str, options: list[str | Path], run: Run, *, update_golden: bool
+) -> None:
+    result = run("show", *options)
     assert result.exit_code == 0
     assert result.stderr == ""
     golden = DATA / "golden" / name
@@ -43,10 +50,37 @@ def test_what_people_read_is_as_reviewed(name: str, options: list[str], run: Run
     assert result.stdout == golden.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("options", [[], ["--mode", "search"], ["--agent", "no"], ["--skill", "answer.math.algebra"]])
-def test_json_follows_its_schema(options: list[str], run: Run) -> None:
-    shown = json.loads(run("show", BASIC, "-o", "json", *options).stdout)
+@pytest.mark.parametrize(
+    "options",
+    [
+        [BASIC],
+        [BASIC, "--mode", "search"],
+        [BASIC, "--agent", "no"],
+        [BASIC, "--skill", "answer.math.algebra"],
+        [LOOP],
+        [LOOP, "--agent", "bold"],
+    ],
+)
+def test_json_follows_its_schema(options: list[str | Path], run: Run) -> None:
+    shown = json.loads(run("show", "-o", "json", *options).stdout)
     Draft202012Validator(load_schema("show")).validate(shown)
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ([], ["brief", "program", "wordy"]),
+        (["--agent", "bold"], ["wordy"]),
+        (["--skill", "answer.verse"], ["wordy"]),
+        (["--mode", "answer"], ["brief"]),
+        (["--mode", "search"], []),
+    ],
+)
+def test_the_playbooks_that_the_shown_part_names_are_shown(options: list[str], names: list[str], run: Run) -> None:
+    shown = json.loads(run("show", LOOP, "-o", "json", *options).stdout)
+    assert [playbook["playbook"] for playbook in shown["playbooks"]] == names
+    text = run("show", LOOP, *options).stdout
+    assert ("Playbooks\n" in text) == bool(names)
 
 
 def test_evidence_is_never_the_prior(run: Run) -> None:
