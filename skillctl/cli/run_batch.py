@@ -32,8 +32,8 @@ from skillctl.core.run_trace import name_run
 from skillctl.core.transitions import LoopPolicy, RouterChooser, read_modes
 from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError
 from skillctl.llm.acting import ModeActor, Tools
-from skillctl.llm.conversing import CommandChecker, Conversations, DryActor, Job, Result
-from skillctl.llm.judging import CommandJudge, Judge, RuleJudge
+from skillctl.llm.conversing import Conversations, DryActor, Job, Result
+from skillctl.llm.judging import CommandChecker, CommandJudge, Judge, RuleJudge
 from skillctl.llm.programs import ProgramRunner
 from skillctl.model.problem import Problem
 from skillctl.store.handbook_dir import handbook_files, load_handbook

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillctl.model.handbook import Agent, Competence, Handbook, Playbook
+    from skillctl.model.handbook import Agent, Competence, Handbook, Mode, Playbook, Skill
 
 
 class Belief(NamedTuple):
@@ -58,7 +58,7 @@ def find_playbooks(handbook: Handbook, scope: Scope) -> list[Playbook]:
     """Return the playbooks that the mode, skill and agent in scope name, all of them where everything is in scope."""
     if scope == Scope():
         return list(handbook.playbooks.values())
-    parts = [
+    parts: list[Mode | Skill | Agent] = [
         *(mode for mode in handbook.modes.values() if scope.mode == mode.id),
         *(skill for skills in handbook.skills.values() for skill in skills if scope.skill == skill.id),
         *(agent for agent in handbook.agents.values() if scope.agent == agent.id),

@@ -10,7 +10,8 @@ from skillctl.core.conversation import Conversation, Decision, Turn
 from skillctl.core.playbooks import build_messages, choose_playbook, find_code
 from skillctl.core.pricing import Usage, price_usage
 from skillctl.errors import OutsideError
-from skillctl.llm.base import Completer, Completion, Request, payload_of
+from skillctl.llm.base import Completer, Completion, Request, Step, ask_agent, payload_of
+from skillctl.llm.programs import read_cost
 from skillctl.llm.sandbox import Sandbox, SandboxLimits, SandboxResult
 from skillctl.model.handbook import Action
 
@@ -94,20 +95,8 @@ class ModeActor:
 
     def _build_request(self, agent: Agent, conversation: Conversation, decision: Decision) -> Request:
         messages = build_messages(choose_playbook(self._handbook, agent, decision), conversation)
-        return Request(
-            agent=agent.id,
-            messages=messages,
-            model=agent.model,
-            params=agent.params,
-            api_base=agent.api_base,
-            api_key_env=agent.api_key_env,
-            command=agent.command,
-            folder=self._folder,
-            query=conversation.text,
-            query_id=conversation.query_id,
-            mode=decision.mode,
-            timeout_s=self._timeout_s,
-        )
+        step = Step(conversation.text, conversation.query_id, decision.mode, self._folder, self._timeout_s)
+        return ask_agent(agent, messages, step)
 
     def _ask(self, agent: Agent, request: Request) -> Completion:
         """Return the agent's reply; one without a model and a program passes the query on, free of charge."""
@@ -160,9 +149,8 @@ class ModeActor:
         if not isinstance(answer, dict) or not isinstance(answer.get("answer"), str | None):
             message = f'`{" ".join(action.command)}` must print {{"answer": "…"}} with a text or null as answer'
             raise OutsideError(message, code="bad_reply")
-        text, cost = answer.get("answer"), answer.get("cost_usd", 0.0)
-        is_amount = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
-        return _Outcome(reply, text or "no answer", is_found=bool(text), tool_usd=float(cost) if is_amount else None)
+        text = answer.get("answer")
+        return _Outcome(reply, text or "no answer", is_found=bool(text), tool_usd=read_cost(answer))
 
 
 def describe_result(result: SandboxResult) -> str:

@@ -12,6 +12,8 @@ import orjson
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from skillctl.model.handbook import Agent
+
 KEY_BYTES = 16
 DEFAULT_TIMEOUT_S = 120.0
 
@@ -47,6 +49,43 @@ class Request:
     query_id: str | int | None = None
     mode: str | None = None
     timeout_s: float = DEFAULT_TIMEOUT_S
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a request to an agent is about.
+
+    Attributes:
+        query: Text of the query.
+        query_id: Its id.
+        mode: Mode of the step.
+        folder: Where a program runs.
+        timeout_s: Seconds after which the call is given up.
+    """
+
+    query: str
+    query_id: str | int
+    mode: str
+    folder: Path
+    timeout_s: float
+
+
+def ask_agent(agent: Agent, messages: tuple[Mapping[str, Any], ...], step: Step) -> Request:
+    """Return the request to an agent of a handbook, a model or a program."""
+    return Request(
+        agent=agent.id,
+        messages=messages,
+        model=agent.model,
+        params=agent.params,
+        api_base=agent.api_base,
+        api_key_env=agent.api_key_env,
+        command=agent.command,
+        folder=step.folder,
+        query=step.query,
+        query_id=step.query_id,
+        mode=step.mode,
+        timeout_s=step.timeout_s,
+    )
 
 
 @dataclass(frozen=True, slots=True)

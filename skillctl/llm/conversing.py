@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skillctl.core.conversation import Conversation, Turn
 from skillctl.core.grading import UngradableError, Verdict
-from skillctl.core.loop import Check, Finished, Loop
 from skillctl.core.run_trace import build_run_trace
 from skillctl.errors import OutsideError
 from skillctl.llm.dispatch import Dispatcher, Limits
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 
     from skillctl.core.conversation import Decision
     from skillctl.core.exploring import ExploreQuery
+    from skillctl.core.loop import Finished, Loop
     from skillctl.core.transitions import ModeFacts
     from skillctl.llm.judging import Judge
-    from skillctl.llm.programs import ProgramRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,34 +86,6 @@ class Conversations:
         if verdict is None and turn.succeeded is not None:
             return Verdict(success=turn.succeeded, score=float(turn.succeeded), detail="checker"), None
         return verdict, None
-
-
-class CommandChecker:
-    """Verifies answers by a program: ``{"query", "answer"}`` on stdin, ``{"success": true}`` on stdout.
-
-    Args:
-        command: Program and arguments; from the command line, never from a file of queries.
-        runner: Runs the program.
-        timeout_s: Seconds after which there is no verdict.
-    """
-
-    def __init__(self, command: tuple[str, ...], runner: ProgramRunner, *, timeout_s: float) -> None:
-        self._command = command
-        self._runner = runner
-        self._timeout_s = timeout_s
-
-    def check(self, conversation: Conversation, answer: str) -> Check:
-        """Return the verdict of the program; one that fails or says null has none."""
-        request = {"query": conversation.text, "id": conversation.query_id, "answer": answer}
-        try:
-            reply = self._runner.run(self._command, request, folder=None, timeout_s=self._timeout_s)
-        except OutsideError:
-            return Check(None)
-        if not isinstance(reply, dict):
-            return Check(None)
-        verdict, cost = reply.get("success"), reply.get("cost_usd", 0.0)
-        is_amount = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
-        return Check(verdict if isinstance(verdict, bool) else None, float(cost) if is_amount else None)
 
 
 class DryActor:

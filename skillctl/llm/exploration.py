@@ -12,7 +12,7 @@ from skillctl.core.exploring import Attempt, ExploreQuery, build_trace, is_error
 from skillctl.core.grading import UngradableError
 from skillctl.core.pricing import Budget, Usage, bound_usage, expect_usage, is_priced, price_usage
 from skillctl.errors import InputError, OutsideError
-from skillctl.llm.base import Completer, Completion, Request, request_key
+from skillctl.llm.base import Completer, Completion, Request, Step, ask_agent, request_key
 from skillctl.llm.dispatch import Dispatcher, Limits
 
 if TYPE_CHECKING:
@@ -97,20 +97,7 @@ def plan_calls(
 
 
 def _plan_call(query: ExploreQuery, agent: Agent, mode: ModeId, folder: Path, timeout_s: float) -> Call:
-    request = Request(
-        agent=agent.id,
-        messages=query.messages,
-        model=agent.model,
-        params=agent.params,
-        api_base=agent.api_base,
-        api_key_env=agent.api_key_env,
-        command=agent.command,
-        folder=folder,
-        query=query.text,
-        query_id=query.id,
-        mode=mode,
-        timeout_s=timeout_s,
-    )
+    request = ask_agent(agent, query.messages, Step(query.text, query.id, mode, folder, timeout_s))
     key = request_key(request)
     return Call(query, agent, mode, request, key, name_trace(query.id, agent.id, mode, key), price=agent.price)
 

@@ -89,6 +89,13 @@ class ProgramRunner:
         return process
 
 
+def read_cost(reply: Mapping[str, Any]) -> float | None:
+    """Return what a program says that it cost: nothing where it is silent, unknown where that is no amount."""
+    cost = reply.get("cost_usd", 0.0)
+    is_amount = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
+    return float(cost) if is_amount else None
+
+
 def _resolve(command: Sequence[str]) -> list[str]:
     """Run a script's ``python`` with our own interpreter where the machine has only ``python3``."""
     if command[0] in {"python", "python3"} and shutil.which(command[0]) is None:

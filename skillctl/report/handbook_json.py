@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from skillctl.core.standing import find_playbooks
@@ -59,16 +60,7 @@ def _mode(mode: Mode) -> dict[str, Any]:
 
 
 def _action(action: Action) -> dict[str, Any]:
-    return {
-        "kind": action.kind,
-        "is_final": action.ends,
-        "timeout_s": action.timeout_s,
-        "memory_mb": action.memory_mb,
-        "corpus": action.corpus,
-        "url": action.url,
-        "results": action.results,
-        "command": list(action.command),
-    }
+    return {**asdict(action), "is_final": action.ends, "command": list(action.command)}
 
 
 def _playbook(playbook: Playbook) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def encode_handbook_file(handbook: Handbook) -> Data:
         "settings": encode_settings(handbook.settings),
         **without_nothing(
             {
-                "evidence": [encode_source(source) for source in handbook.evidence],
+                "evidence": [without_nothing(asdict(source)) for source in handbook.evidence],
                 "refined": [without_nothing(asdict(entry)) for entry in handbook.refined],
             }
         ),
@@ -72,7 +72,6 @@ def decode_handbook_file(data: Data) -> Handbook:
 
 def encode_settings(settings: Settings) -> Data:
     """Return the data of the settings."""
-    numbers = settings.orchestrator
     return {
         **without_nothing({"default_mode": settings.default_mode}),
         "lambda": float(settings.cost_weight),
@@ -80,13 +79,7 @@ def encode_settings(settings: Settings) -> Data:
             {
                 "half_life": settings.half_life,
                 "prior_strength": settings.prior_strength,
-                "orchestrator": without_nothing(
-                    {
-                        "temperature": numbers.temperature,
-                        "top_k": numbers.top_k,
-                        "min_similarity": numbers.min_similarity,
-                    }
-                ),
+                "orchestrator": without_nothing(asdict(settings.orchestrator)),
             }
         ),
         **settings.extra,
@@ -105,18 +98,6 @@ def decode_settings(data: Data) -> Settings:
     )
 
 
-def encode_source(source: EvidenceSource) -> Data:
-    """Return the data of one entry of the ledger."""
-    return {
-        "name": source.name,
-        "digest": source.digest,
-        "bytes": source.bytes,
-        "traces": source.traces,
-        "no_verdict": source.no_verdict,
-        **without_nothing({"newest_s": source.newest_s}),
-    }
-
-
 def encode_mode(mode: Mode) -> Data:
     """Return the data of ``modes/<mode>.yaml``."""
     return {
@@ -126,17 +107,7 @@ def encode_mode(mode: Mode) -> Data:
                 "description": mode.description,
                 "action": _encode_action(mode.action) if mode.action else None,
                 "playbook": mode.playbook,
-                "insights": [
-                    without_nothing(
-                        {
-                            "text": insight.text,
-                            "after": insight.after,
-                            "support": insight.support,
-                            "confidence": insight.confidence,
-                        }
-                    )
-                    for insight in mode.insights
-                ],
+                "insights": [without_nothing(asdict(insight)) for insight in mode.insights],
             }
         ),
         **mode.extra,
@@ -156,20 +127,7 @@ def decode_mode(data: Data) -> Mode:
 
 
 def _encode_action(action: Action) -> Data:
-    return {
-        "kind": action.kind,
-        **without_nothing(
-            {
-                "is_final": action.is_final,
-                "timeout_s": action.timeout_s,
-                "memory_mb": action.memory_mb,
-                "corpus": action.corpus,
-                "url": action.url,
-                "results": action.results,
-                "command": list(action.command),
-            }
-        ),
-    }
+    return without_nothing({**asdict(action), "command": list(action.command)})
 
 
 def _decode_action(data: Data) -> Action:
