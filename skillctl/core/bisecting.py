@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skillctl.core.clustering import find_clusters, squared_distances
+from skillctl.core.difficulty import prior_means
 from skillctl.core.heterogeneity import find_evidence
 from skillctl.core.skill_tree import DEFAULT_KAPPA
 
@@ -35,26 +36,55 @@ class Lesson(NamedTuple):
         wins: Successes, shape (q, agents).
         losses: Failures; 0 in both where an agent was not tried.
         tasks: Label of each query, or ``None``.
+        strata: A number for each query, or ``None`` for one stratum: what agents do differently well on two strata is
+            known already, and only what goes beyond it is evidence.
     """
 
     points: Floats
     wins: Floats
     losses: Floats
     tasks: Sequence[str | None]
+    strata: NDArray[np.int64] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> Lesson:
         """Return some of the queries."""
-        return Lesson(self.points[rows], self.wins[rows], self.losses[rows], [self.tasks[row] for row in rows])
+        strata = None if self.strata is None else self.strata[rows]
+        return Lesson(self.points[rows], self.wins[rows], self.losses[rows], [self.tasks[row] for row in rows], strata)
+
+    def list_strata(self) -> list[NDArray[np.bool_]]:
+        """Return which queries are in each stratum, shape (q,)."""
+        if self.strata is None:
+            return [np.ones(len(self.points), dtype=np.bool_)]
+        return [self.strata == number for number in np.unique(self.strata)]
 
     def weigh_sides(self, sides: Sides) -> float:
-        """Return the log Bayes factor that sides 0 and 1 are two abilities, a mean over how much they may differ."""
-        left, right = sides == 0, sides == 1
-        wins, losses = (
-            np.stack([table[left].sum(axis=0), table[right].sum(axis=0)], axis=1) for table in (self.wins, self.losses)
-        )
-        return float(
-            np.logaddexp.reduce([find_evidence(wins, losses, kappa) for kappa in KAPPAS]) - np.log(len(KAPPAS))
-        )
+        """Return the log Bayes factor that sides 0 and 1 are two abilities, a mean over how much they may differ.
+
+        In several strata: two abilities beyond what the strata make of the sides, as these are mixed of them.
+        """
+        wins, losses = self._sum_sides(self.wins, sides), self._sum_sides(self.losses, sides)
+        expected = None
+        if self.strata is not None:
+            runs = self.wins + self.losses
+            expected = self._sum_sides(runs * self._expect(self.strata), sides) / np.maximum(wins + losses, _TINY)
+        found = [find_evidence(wins, losses, kappa, expected) for kappa in KAPPAS]
+        return float(np.logaddexp.reduce(found) - np.log(len(KAPPAS)))
+
+    @staticmethod
+    def _sum_sides(table: Floats, sides: Sides) -> Floats:
+        """Return the sum over the queries of both sides, shape (agents, 2)."""
+        return np.stack([table[sides == side].sum(axis=0) for side in (0, 1)], axis=1)
+
+    def _expect(self, strata: NDArray[np.int64]) -> Floats:
+        """Return the posterior mean of each agent in the stratum of each query, shape (q, agents)."""
+        numbers, place = np.unique(strata, return_inverse=True)
+        wins, losses = np.zeros((2, self.wins.shape[1], len(numbers)))
+        for total, table in ((wins, self.wins), (losses, self.losses)):
+            np.add.at(total.T, place, table)
+        s, f = wins.sum(axis=1), losses.sum(axis=1)
+        prior = DEFAULT_KAPPA * prior_means((s + 1.0) / (s + f + 2.0), wins, losses)
+        belief: Floats = ((wins + prior) / (wins + losses + DEFAULT_KAPPA)).T[place]
+        return belief
 
 
 class Bisection(NamedTuple):
@@ -130,11 +160,19 @@ def _learn_rule(lesson: Lesson, rng: np.random.Generator) -> _Rule | None:
     centre = lesson.points.mean(axis=0)
     apart = lesson.points - centre
     gram = apart.T @ apart + _RIDGE * np.eye(apart.shape[1])
-    slope = np.linalg.solve(gram, apart.T @ find_residuals(lesson.wins, lesson.losses))
+    slope = np.linalg.solve(gram, apart.T @ _find_surprise(lesson))
     fitted = apart @ slope
     slope *= np.sqrt(apart.var(axis=0).sum() / max(fitted.var(axis=0).sum(), _TINY))
     clusters = find_clusters(_append(lesson.points, centre, slope), 2, rng)
     return _Rule(centre, slope, clusters.centres) if len(clusters.centres) > 1 else None
+
+
+def _find_surprise(lesson: Lesson) -> Floats:
+    """Return the residual success within each stratum, shape (q, agents)."""
+    residuals = np.zeros_like(lesson.wins)
+    for stratum in lesson.list_strata():
+        residuals[stratum] = find_residuals(lesson.wins[stratum], lesson.losses[stratum])
+    return residuals
 
 
 def _append(points: Floats, centre: Floats, slope: Floats) -> Floats:

@@ -32,7 +32,8 @@ def prior_means(parent_means: ArrayLike, successes: ArrayLike, failures: ArrayLi
     margins are their posterior means instead of raw rates. A skill without any evidence reads as its parent.
 
     Args:
-        parent_means: Shape (agents,), the posterior means one level up.
+        parent_means: Shape (agents,), the posterior means one level up; shape (agents, skills) where they differ by
+            skill, as something else is known of the skills.
         successes: Shape (agents, skills).
         failures: Shape (agents, skills).
     """
@@ -40,9 +41,11 @@ def prior_means(parent_means: ArrayLike, successes: ArrayLike, failures: ArrayLi
     wins = np.asarray(successes, dtype=np.float64)
     n = wins + np.asarray(failures, dtype=np.float64)
     tried = n.sum(axis=0) > 0
-    mu = np.repeat(means[:, None], n.shape[1], axis=1)
+    table = means[:, None] if means.ndim == 1 else means
+    mu = np.array(np.broadcast_to(table, n.shape))
     if tried.any():
-        mu[:, tried] = _fit_two_way(means, wins[:, tried], n[:, tried])
+        own = table if table.shape[1] == 1 else table[:, tried]
+        mu[:, tried] = _fit_two_way(own, wins[:, tried], n[:, tried])
     return mu
 
 
@@ -55,16 +58,17 @@ class _Margins(NamedTuple):
     per_skill: Floats
 
     def chances(self, correction: Floats, effect: Floats) -> Floats:
-        return _expit(self.logits[:, None] + correction[:, None] + effect[None, :])
+        return _expit(self.logits + correction[:, None] + effect[None, :])
 
     def objective(self, correction: Floats, effect: Floats) -> float:
         linear = correction @ self.per_agent + effect @ self.per_skill - EFFECT_PRECISION * (effect @ effect) / 2.0
-        total = self.logits[:, None] + correction[:, None] + effect[None, :]
+        total = self.logits + correction[:, None] + effect[None, :]
         return float(linear - (self.n * np.logaddexp(0.0, total)).sum())
 
 
 def _fit_two_way(means: Floats, wins: Floats, n: Floats) -> Floats:
-    per_agent, per_skill, tried = n.sum(axis=1) * means, wins.sum(axis=0), n.sum(axis=0)
+    per_agent = n.sum(axis=1) * means[:, 0] if means.shape[1] == 1 else (n * means).sum(axis=1)
+    per_skill, tried = wins.sum(axis=0), n.sum(axis=0)
     # Posterior means are not raw rates, so the two margins have different totals; level them over the skills.
     per_skill = per_skill + tried * (per_agent.sum() - per_skill.sum()) / tried.sum()
     margins = _Margins(np.log(means) - np.log1p(-means), n, per_agent, per_skill)

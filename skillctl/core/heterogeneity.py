@@ -19,25 +19,29 @@ _NODES = np.linspace(-7.0, 7.0, 181)
 _EDGE = 1e-6
 
 
-def find_evidence(wins: Floats, losses: Floats, kappa: float) -> float:
+def find_evidence(wins: Floats, losses: Floats, kappa: float, expected: Floats | None = None) -> float:
     """Return the log Bayes factor of two abilities against one, summed over the agents that were tried on both parts.
 
     Σ_A [log m(left) + log m(right) − log m(both)] with Beta-binomial marginal likelihoods whose prior has the weight κ
     and the agent's mean in both parts together, moved in each part by how hard the part is for all agents. In
     m(both) the one chance θ of an agent is moved likewise: expit(logit θ + δ_A,part), so that a part that is harder
     for everybody is no reason to split. Without a difference in difficulty this is the closed form with one Beta.
+    What is known of the parts otherwise, such as finer skills of which they are made, is in ``expected``: the prior
+    has its chances, and δ their difference.
 
     Args:
         wins: Successes, shape (agents, 2).
         losses: Failures, shape (agents, 2).
         kappa: Weight of the prior in runs.
+        expected: The chance of each agent in each part that is known beforehand, shape (agents, 2).
     """
     compared = ((wins + losses) > 0).all(axis=1)
     if not compared.any():
         return 0.0
     s, f = wins[compared], losses[compared]
     means = (s.sum(axis=1) + 1.0) / ((s + f).sum(axis=1) + 2.0)
-    mu = np.clip(prior_means(means, s, f), _EDGE, 1.0 - _EDGE)
+    known = means if expected is None else expected[compared]
+    mu = np.clip(prior_means(known, s, f), _EDGE, 1.0 - _EDGE)
     apart = log_marginal(s, f, kappa * mu, kappa * (1.0 - mu)).sum()
     return float(apart - _log_common(s, f, kappa * means, kappa * (1.0 - means), _logit(mu) - _logit(means)[:, None]))
 

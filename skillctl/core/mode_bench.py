@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from skillctl.core.bisecting import Lesson
 from skillctl.core.counting import EvidenceCounter
 from skillctl.core.embedded import EmbeddedOrchestrator
 from skillctl.core.evidence import Evidence
@@ -19,7 +20,7 @@ from skillctl.core.profiling import build_profiles
 from skillctl.core.replay import ModeLog, Play, align_outcomes, build_board
 from skillctl.core.routing_table import compile_table
 from skillctl.core.skill_credit import expand
-from skillctl.core.skill_index import build_skill_index
+from skillctl.core.skill_index import build_skill_index, find_depths
 from skillctl.core.space import POINT_STEPS, fit_space, project
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from skillctl.core.outcomes import Outcomes
     from skillctl.core.replay import Board
     from skillctl.core.routing_table import ModeTable
-    from skillctl.model.handbook import Handbook, ModeId, Skill
+    from skillctl.model.handbook import Handbook, ModeId, Skill, SkillId
     from skillctl.model.trace import Trace
 
     Floats = NDArray[np.float64]
@@ -61,17 +62,46 @@ class Standing(NamedTuple):
     chosen: NDArray[np.int64]
     reward: Floats
 
-    def find_main(self, among: Sequence[int]) -> NDArray[np.int64]:
-        """Return which of some skills (numbered from 1) weighs most in each training query, 0 where none does."""
-        if not among:
-            return np.zeros(len(self.weights), np.int64)
-        shares = self.weights[:, list(among)]
-        return np.where(shares.max(axis=1) > 0, np.array(among)[shares.argmax(axis=1)], 0)
+    def find_homes(self) -> NDArray[np.int64]:
+        """Return the skill (numbered from 1) that is at home in each training query, 0 where none is.
 
-    def list_leaves(self) -> list[int]:
-        """Return the skills without finer ones, numbered from 1."""
+        That is the heaviest of the finest skills, and only where none of these has weight the heaviest of the others.
+        """
         parents = {skill.parent for skill in self.skills}
-        return [number for number, skill in enumerate(self.skills, 1) if skill.id not in parents]
+        fine = np.array([skill.id not in parents for skill in self.skills], bool)
+        homes = np.zeros(len(self.weights), np.int64)
+        for level in (~fine, fine):
+            shares = np.where(level, self.weights[:, 1:], 0.0)
+            if level.any():
+                homes = np.where(shares.max(axis=1) > 0, shares.argmax(axis=1) + 1, homes)
+        return homes
+
+    def find_places(self) -> NDArray[np.int64]:
+        """Return a number for each training query: the same for those with the same heaviest skill at each depth."""
+        depths = np.array(find_depths(self.skills), np.int64)
+        heaviest = [np.zeros(len(self.weights), np.int64)]
+        for depth in range(1, depths.max(initial=0) + 1):
+            shares = np.where(depths == depth, self.weights[:, 1:], 0.0)
+            heaviest.append(np.where(shares.max(axis=1) > 0, shares.argmax(axis=1) + 1, 0))
+        return np.asarray(np.unique(np.stack(heaviest), axis=1, return_inverse=True)[1]).ravel()
+
+    def list_subtree(self, skill: SkillId) -> list[int]:
+        """Return a skill and all below it, numbered from 1."""
+        inside = {skill}
+        while below := {one.id for one in self.skills if one.parent in inside} - inside:
+            inside |= below
+        return [number for number, one in enumerate(self.skills, 1) if one.id in inside]
+
+    def find_rows(self, homes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return the queries of each skill: those with a home in it or in a finer one below it."""
+        place = {skill.id: number for number, skill in enumerate(self.skills)}
+        rows: list[list[int]] = [[] for _ in self.skills]
+        for row, number in enumerate(homes.tolist()):
+            above = self.skills[number - 1].id if number else None
+            while above is not None:
+                rows[place[above]].append(row)
+                above = self.skills[place[above]].parent
+        return [np.array(one, np.int64) for one in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +197,11 @@ class ModeBench:
         known = ~np.isnan(self.training.success)
         self.wins: Floats = np.where(known, self.training.success, 0.0)
         self.losses: Floats = np.where(known, 1.0 - self.training.success, 0.0)
+
+    def take_lesson(self, rows: NDArray[np.int64], strata: NDArray[np.int64] | None = None) -> Lesson:
+        """Return some training queries with what agents made of them, in strata whose difference is known."""
+        tasks = [self.training.tasks[row] for row in rows]
+        return Lesson(self.points[rows], self.wins[rows], self.losses[rows], tasks, strata)
 
     def assess(self, skills: tuple[Skill, ...]) -> Standing:
         """Return how these skills are profiled, and how they route."""

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from skillctl.model.handbook import AgentId, Handbook, ModeId, Skill
 
 MERGED = "merged"  # how a skill came about that stands for those in its origin
+SPLIT = "split"  # how the parts of a skill came about
+ADDED = "failure-driven"
+MADE = frozenset({SPLIT, ADDED})
 
 
 class ModeLayout(NamedTuple):
@@ -29,6 +32,8 @@ class ModeLayout(NamedTuple):
         first_pair: The number of the first agent's pair; the others follow.
         first_cell: The place of the first pair's root among the cells; a pair's cells follow each other.
         merged: The number in ``keys`` of skills that are gone, by id: of the skill that they were merged into.
+        made: How refinement made a skill out of the one above it, by number: a split, or an addition where routing
+            failed. No other skill has an entry.
     """
 
     mode: ModeId
@@ -38,6 +43,7 @@ class ModeLayout(NamedTuple):
     first_pair: int
     first_cell: int
     merged: Mapping[str, int]
+    made: Mapping[int, str]
 
     @property
     def cells(self) -> slice:
@@ -81,6 +87,11 @@ def build_layout(handbook: Handbook) -> PairLayout:
             len(mode_of_pair),
             cells,
             _find_merged(skills),
+            {
+                number: skill.origin.how
+                for number, skill in enumerate(skills, 1)
+                if skill.origin and skill.origin.how in MADE
+            },
         )
         modes.append(layout)
         for agent in agents:

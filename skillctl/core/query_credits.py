@@ -1,4 +1,7 @@
-"""Which skills each run credits: inferred once per distinct query of a mode, or named by the trace."""
+"""Which skills each run credits: inferred once per distinct query of a mode, or named by the trace.
+
+A named skill that was split since is shared out by `skillctl.core.reattribution`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from skillctl.core.reattribution import Reattribution
 from skillctl.core.skill_credit import CreditTable
 from skillctl.core.skill_weights import round_weights
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from skillctl.model.handbook import ModeId
     from skillctl.model.trace import Trace
 
+Weights = tuple[tuple[int, float], ...]
+
 _DIGEST_SIZE = 16
 
 
@@ -31,19 +37,31 @@ class Places(NamedTuple):
     rows: NDArray[np.int64]
 
 
+class _Weigher:
+    """The orchestrator of one mode, opened when the first text is weighed."""
+
+    def __init__(self, mode: ModeId, open_orchestrator: Callable[[ModeId], Orchestrator]) -> None:
+        self._mode = mode
+        self._open = open_orchestrator
+        self._orchestrator: Orchestrator | None = None
+
+    def weigh(self, texts: Sequence[str]) -> SkillWeights:
+        if self._orchestrator is None:
+            self._orchestrator = self._open(self._mode)
+        return self._orchestrator.weigh(texts)
+
+
 class _Inferred:
     """Credits of distinct queries that an orchestrator weighs."""
 
-    def __init__(self, mode: ModeLayout, open_orchestrator: Callable[[ModeId], Orchestrator]) -> None:
+    def __init__(self, mode: ModeLayout, weigher: _Weigher) -> None:
         self.table = CreditTable(mode.tree)
-        self._mode = mode.mode
-        self._open = open_orchestrator
-        self._orchestrator: Orchestrator | None = None
+        self._weigher = weigher
         self._rows: dict[bytes, int] = {}
         self._pending: list[str] = []
 
     def find(self, text: str) -> int:
-        key = blake2b(text.encode(), digest_size=_DIGEST_SIZE).digest()
+        key = _digest(text)
         row = self._rows.get(key)
         if row is None:
             row = self._rows[key] = len(self.table) + len(self._pending)
@@ -51,24 +69,24 @@ class _Inferred:
         return row
 
     def flush(self) -> None:
-        if not self._pending:
-            return
-        if self._orchestrator is None:
-            self._orchestrator = self._open(self._mode)
-        self.table.append(self._orchestrator.weigh(self._pending))
-        self._pending.clear()
+        if self._pending:
+            self.table.append(self._weigher.weigh(self._pending))
+            self._pending.clear()
 
 
 class _Named:
-    """Credits of distinct weights that traces name."""
+    """Credits of distinct weights that traces name, and of those whose share the text decides."""
 
-    def __init__(self, mode: ModeLayout, dropped: Counter[str]) -> None:
+    def __init__(self, mode: ModeLayout, weigher: _Weigher, dropped: Counter[str]) -> None:
         self.table = CreditTable(mode.tree)
         self._numbers = {**mode.merged, **{key: number for number, key in enumerate(mode.keys)}}
         self._dropped = dropped
-        self._rows: dict[tuple[tuple[int, float], ...], int] = {(): 0}
+        self._weigher = weigher
+        self._parts = Reattribution(mode) if mode.made else None
+        self._rows: dict[tuple[Weights, bytes], int] = {((), b""): 0}
+        self._pending: list[tuple[Weights, str | None]] = []
 
-    def find(self, weights: Mapping[str, float]) -> int:
+    def find(self, weights: Mapping[str, float], text: str) -> int:
         known: dict[int, float] = {}
         for skill, weight in sorted(weights.items()):
             number = self._numbers.get(skill)
@@ -76,15 +94,39 @@ class _Named:
                 self._dropped[skill] += 1
             elif weight > 0:
                 known[number] = known.get(number, 0.0) + weight  # several may have been merged into one
-        key = tuple(sorted(known.items()))
+        is_text_asked = self._parts is not None and self._parts.is_needed(known)
+        named = tuple(sorted(known.items()))
+        key = named, _digest(text) if is_text_asked else b""
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = len(self.table)
-            self.table.append(_normalise(key))
+            row = self._rows[key] = len(self.table) + len(self._pending)
+            self._pending.append((named, text if is_text_asked else None))
         return row
 
+    def flush(self) -> None:
+        if not self._pending:
+            return
+        texts = list(dict.fromkeys(text for _, text in self._pending if text is not None))
+        weighed = dict(zip(texts, _list_rows(self._weigher.weigh(texts)), strict=True)) if texts else {}
+        for named, text in self._pending:
+            credit = named
+            if text is not None and self._parts is not None:
+                credit = tuple(sorted(self._parts.share_out(dict(named), weighed[text]).items()))
+            self.table.append(_normalise(credit))
+        self._pending.clear()
 
-def _normalise(weights: tuple[tuple[int, float], ...]) -> SkillWeights:
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=_DIGEST_SIZE).digest()
+
+
+def _list_rows(weights: SkillWeights) -> list[dict[int, float]]:
+    bounds = zip(weights.indptr.tolist(), weights.indptr[1:].tolist(), strict=False)
+    skills, values = weights.skills.tolist(), weights.weights.tolist()
+    return [dict(zip(skills[start:end], values[start:end], strict=True)) for start, end in bounds]
+
+
+def _normalise(weights: Weights) -> SkillWeights:
     values = np.array([weight for _, weight in weights])
     values = values / values.max()  # first, so that a sum of huge weights stays finite
     numbers = np.array([number for number, _ in weights], dtype=np.int32)
@@ -105,8 +147,10 @@ class QueryCredits:
     ) -> None:
         self._mode_of_pair = layout.mode_of_pair
         self._has_skills = np.array([len(mode.keys) > 1 for mode in layout.modes], dtype=np.bool_)
-        self._inferred = [_Inferred(mode, open_orchestrator) for mode in layout.modes]
-        self._named = [_Named(mode, dropped) for mode in layout.modes]
+        weighers = [_Weigher(mode.mode, open_orchestrator) for mode in layout.modes]
+        pairs = list(zip(layout.modes, weighers, strict=True))
+        self._inferred = [_Inferred(mode, weigher) for mode, weigher in pairs]
+        self._named = [_Named(mode, weigher, dropped) for mode, weigher in pairs]
 
     def find_rows(
         self, traces: Sequence[Trace], pairs: NDArray[np.int64], skills: Sequence[Mapping[str, float]] | None = None
@@ -123,11 +167,12 @@ class QueryCredits:
         weights = [trace.skills for trace in traces] if skills is None else skills
         named = np.array([bool(own) for own in weights], dtype=np.bool_)
         for index in np.flatnonzero(named).tolist():
-            rows[index] = self._named[modes[index]].find(weights[index])
+            rows[index] = self._named[modes[index]].find(weights[index], traces[index].query)
         for index in np.flatnonzero(self._has_skills[modes] & ~named).tolist():
             rows[index] = self._inferred[modes[index]].find(traces[index].query)
         for mode in np.unique(modes).tolist():
             self._inferred[mode].flush()
+            self._named[mode].flush()
         return Places(tables + named, rows)
 
     def credit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Proposal:
         edited: All skills of the mode after the edit.
         made: Ids that the edit makes, or the one that it keeps.
         basis: What the parts were told apart by.
+        adopted: The finer skills of a split one, each with the half that it goes below.
     """
 
     kind: Kind
@@ -67,6 +68,7 @@ class Proposal:
     edited: tuple[Skill, ...]
     made: tuple[SkillId, ...]
     basis: str
+    adopted: Mapping[SkillId, SkillId] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from skillctl.core.half_life import parse_half_life
 from skillctl.core.mode_bench import ModeBench
-from skillctl.core.proposing import Drawing, propose_edits
+from skillctl.core.part_writing import Drawing
+from skillctl.core.proposing import propose_edits
 from skillctl.core.refinement import Proposal, Verdict
 from skillctl.core.rewording import reword_edit
 from skillctl.core.validation_gate import Comparison, compare_standings

@@ -58,5 +58,6 @@ def _put(edit: Edit, reworded: dict[SkillId, Skill]) -> Edit:
         edit,
         edited=tuple(sorted(moved, key=lambda skill: skill.id)),
         made=tuple(ids.get(name, name) for name in edit.made),
+        adopted={child: ids.get(half, half) for child, half in edit.adopted.items()},
         parts=tuple(replace(part, skill=ids.get(part.skill, part.skill)) for part in edit.parts),
     )

@@ -85,14 +85,8 @@ def build_skill_index(skills: Sequence[Skill], embedder: WordEmbedder, *, table:
 
 def find_levels(skills: Sequence[Skill]) -> list[list[int]]:
     """Return the cuts through the tree of skills, coarse to fine, as places in ``skills``."""
-    parents = {skill.id: skill.parent for skill in skills}
-    has_children = set(parents.values())
-    depths = []
-    for skill in skills:
-        depth, above = 1, skill.parent
-        while above is not None:
-            depth, above = depth + 1, parents[above]
-        depths.append(depth)
+    has_children = {skill.parent for skill in skills}
+    depths = find_depths(skills)
     return [
         [
             place
@@ -101,6 +95,18 @@ def find_levels(skills: Sequence[Skill]) -> list[list[int]]:
         ]
         for level in range(1, max(depths, default=0) + 1)
     ]
+
+
+def find_depths(skills: Sequence[Skill]) -> list[int]:
+    """Return how many steps each skill is below the mode."""
+    parents = {skill.id: skill.parent for skill in skills}
+    depths = []
+    for skill in skills:
+        depth, above = 1, skill.parent
+        while above is not None:
+            depth, above = depth + 1, parents[above]
+        depths.append(depth)
+    return depths
 
 
 def _describe(skill: Skill) -> str:

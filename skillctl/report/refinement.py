@@ -79,8 +79,15 @@ def say_reasons(verdict: Verdict) -> tuple[str, ...]:
         f"- log10 Bayes factor {_log10(proposal.evidence):.1f}, needed {_log10(proposal.threshold):.1f}",
         f"- {parts.replace('querys', 'queries')}",
         f"- on validation {_show_gain(verdict)}, {verdict.moved} of {verdict.queries} queries moved",
+        *_say_adopted(proposal),
         *_say_advice(verdict),
     )
+
+
+def _say_adopted(proposal: Proposal) -> list[str]:
+    """Return where the finer skills of a split one go."""
+    halves = {half: [child for child, own in proposal.adopted.items() if own == half] for half in proposal.made}
+    return [f"- below {show_id(half)}: {show_ids(children)}" for half, children in halves.items() if children]
 
 
 def _say_advice(verdict: Verdict) -> list[str]:
@@ -125,6 +132,7 @@ def _encode(verdict: Verdict) -> dict[str, Any]:
         "log10_bayes_factor": round(_log10(proposal.evidence), 4),
         "log10_threshold": round(_log10(proposal.threshold), 4),
         "parts": [_encode_part(part) for part in proposal.parts],
+        "adopted": dict(proposal.adopted),
         "applied": verdict.applied,
         "gain": None if gain is None else {name: round(value, 6) for name, value in gain._asdict().items()},
         "moved": verdict.moved,
@@ -171,7 +179,7 @@ def _show_parts(verdict: Verdict, *, markdown: bool) -> str:
     title = say_edit(verdict.proposal)
     table = show_table(["success", *(show_id(part.skill) for part in parts)], rows, markdown=markdown)
     examples = [f"- {show_id(part.skill)}: {show_text(text)}" for part in parts for text in part.examples]
-    examples += _say_advice(verdict)
+    examples += _say_adopted(verdict.proposal) + _say_advice(verdict)
     gap = "\n\n" if markdown else "\n"
     return show_heading(title, markdown=markdown) + "\n" + table + gap + "\n".join(examples)
 

@@ -188,3 +188,42 @@ def test_traces_that_name_a_merged_skill_still_count_for_it(tmp_path: Path, run:
     (kept,) = after.skills["answer"]
     pooled = after.agents["adder"].profiles["answer"].competence[kept.id]
     assert pooled.successes + pooled.failures == 400
+
+
+def test_traces_that_name_a_split_skill_count_for_the_half_that_their_text_is_of(tmp_path: Path, run: Run) -> None:
+    book, logs = make_book(tmp_path, run, MIXED, OPPOSED)
+    lines = [json.loads(line) for line in logs[1].read_text(encoding="utf-8").splitlines()]
+    write_lines(logs[1], [line | {"skills": {"answer.words": 1.0}} for line in lines])
+    run("-q", "profile", book, *logs[:2])
+    data = json.loads(run("refine", book, *logs, "-o", "json").stdout)
+    first = data["proposals"][0]
+    assert first["applied"]
+    assert first["gain"]["value"] > 0.2
+    competence = load_handbook(book).agents["adder"].profiles["answer"].competence
+    halves = [competence[name] for name in first["made"]]
+    assert sum(one.successes + one.failures for one in halves) == pytest.approx(120)
+    rates = sorted(one.successes / (one.successes + one.failures) for one in halves)
+    assert rates[0] < 0.3
+    assert rates[1] > 0.7
+    before = read_book(book)
+    assert run("-q", "profile", book, *logs[:2]).exit_code == 0
+    assert read_book(book) == before
+
+
+def test_steps_that_name_a_split_skill_are_shared_out_too(tmp_path: Path, run: Run) -> None:
+    book, logs = make_book(tmp_path, run, MIXED, OPPOSED)
+    lines = [json.loads(line) for line in logs[1].read_text(encoding="utf-8").splitlines()]
+    poet = {line["query_id"]: line["success"] for line in lines if line["agent"] == "poet"}
+    step = {"agent": "poet", "mode": "answer", "skills": {"answer.words": 1.0}}
+    steps = {query: {"steps": [step | {"success": success}]} for query, success in poet.items()}
+    others = [line for line in lines if line["agent"] != "poet"]
+    write_lines(logs[1], [line | (steps[line["query_id"]] if line["agent"] == "adder" else {}) for line in others])
+    run("-q", "profile", book, *logs[:2])
+    first = json.loads(run("refine", book, *logs, "-o", "json").stdout)["proposals"][0]
+    assert first["applied"]
+    competence = load_handbook(book).agents["poet"].profiles["answer"].competence
+    halves = [competence[name] for name in first["made"]]
+    assert sum(one.successes + one.failures for one in halves) == pytest.approx(120)
+    rates = sorted(one.successes / (one.successes + one.failures) for one in halves)
+    assert rates[0] < 0.3
+    assert rates[1] > 0.7

@@ -65,3 +65,34 @@ def test_residuals_leave_out_what_was_not_tried() -> None:
     residuals = find_residuals(wins, losses)
     assert residuals[1, 1] == 0
     assert residuals.sum(axis=1) == pytest.approx([0, 0])
+
+
+def make_strata(seed: int, strata: int, *, apart: float, cross: float) -> Lesson:
+    """Return queries in strata on which agents differ by ``apart``, and by ``cross`` on both sides of each stratum."""
+    rng = np.random.default_rng(seed)
+    lesson = make_lesson(seed, np.full((2, AGENTS), 0.5))
+    places = rng.integers(0, strata, QUERIES)
+    sign = np.where(np.arange(AGENTS) % 2, 1, -1)
+    chances = 0.5 + rng.uniform(-apart, apart, (strata, AGENTS))[places]
+    chances += cross * np.outer(np.sign(lesson.points[:, 0]), sign)
+    wins = (rng.random((QUERIES, AGENTS)) < chances).astype(np.float64)
+    lesson.points[:, 1] += places * 0.3
+    return Lesson(lesson.points, wins, 1.0 - wins, lesson.tasks, places)
+
+
+@pytest.mark.parametrize("strata", [2, 6, 12])
+def test_what_strata_explain_is_not_split(strata: int) -> None:
+    results = [find_best(make_strata(seed, strata, apart=0.4, cross=0.0), seed) for seed in range(12)]
+    assert sum(evidence > least for evidence, least in results) == 0
+
+
+def test_what_runs_across_all_strata_is_found() -> None:
+    results = [find_best(make_strata(seed, 4, apart=0.1, cross=0.35), seed) for seed in range(6)]
+    assert all(evidence > least for evidence, least in results)
+
+
+def test_the_strata_themselves_are_no_evidence() -> None:
+    lesson = make_strata(1, 2, apart=0.45, cross=0.0)
+    assert lesson.strata is not None
+    assert lesson._replace(strata=None).weigh_sides(lesson.strata) > 10
+    assert lesson.weigh_sides(lesson.strata) < 1

@@ -89,3 +89,16 @@ def test_more_skills_than_agents_are_solved_alike() -> None:
     s = rng.binomial(n.astype(int), 0.6).astype(float)
     means, mu = _fit(s, n - s)
     assert (n * mu).sum(axis=1) == pytest.approx(n.sum(axis=1) * means, rel=1e-5)
+
+
+def test_means_that_are_the_same_for_all_skills_are_those_of_the_agents() -> None:
+    means = np.array([0.3, 0.7])
+    wins, losses = np.array([[5.0, 2.0, 0.0], [9.0, 1.0, 0.0]]), np.array([[5.0, 8.0, 0.0], [1.0, 4.0, 0.0]])
+    alike = prior_means(np.repeat(means[:, None], 3, axis=1), wins, losses)
+    assert alike == pytest.approx(prior_means(means, wins, losses), abs=1e-9)
+
+
+def test_what_is_known_of_a_skill_moves_its_prior() -> None:
+    wins = losses = np.full((2, 2), 5.0)
+    known = np.array([[0.9, 0.1], [0.1, 0.9]])
+    assert prior_means(known, wins, losses) == pytest.approx(known, abs=0.02)

@@ -55,3 +55,9 @@ def test_twins_are_alike_and_a_hard_skill_is_not_like_an_easy_one() -> None:
     harder = np.array([[90.0, 60.0], [50.0, 15.0]])
     assert find_likeness(harder, 100 - harder, 6.0) < -5
     assert find_evidence(harder, 100 - harder, 6.0) < 0
+
+
+def test_what_is_known_of_the_parts_is_no_evidence() -> None:
+    wins, losses = np.array([[18.0, 2.0], [2.0, 18.0]]), np.array([[2.0, 18.0], [18.0, 2.0]])
+    assert find_evidence(wins, losses, 6.0, np.array([[0.9, 0.1], [0.1, 0.9]])) < 1
+    assert find_evidence(wins, losses, 6.0, np.full((2, 2), 0.5)) > 10

@@ -108,3 +108,69 @@ def test_a_note_holds_for_these_skills_alone_and_replaces_an_older_one() -> None
     assert not is_refined(changed, "t", "v")
     assert len(note_refined(changed, "t", "v").refined) == 1
     assert digest_skills(first) != digest_skills(changed)
+
+
+STYLES = ("please explain slowly to a small child: {}", "return strict json with keys and values only: {}")
+TOPICS = ("sums", "rhymes", "cities")
+
+
+def make_styled(seed: int, first: int) -> list[Trace]:
+    """Return runs on three topics in two styles; the style alone decides who succeeds."""
+    rng = np.random.default_rng(seed)
+    rates = {"a": (0.95, 0.1), "b": (0.1, 0.95), "c": (0.5, 0.5)}
+    return [
+        Trace(
+            f"{number}-{agent}", f"q{number}", style(number), agent, success=bool(rng.random() < own[number // 3 % 2])
+        )
+        for number in range(first, first + 120)
+        for agent, own in rates.items()
+    ]
+
+
+def style(number: int) -> str:
+    return STYLES[number // 3 % 2].format(TEXTS[TOPICS[number % 3]].format(number, 7 * number))
+
+
+def make_tree() -> Handbook:
+    """Return a skill with a finer one for each topic."""
+    finer = [
+        Skill(
+            SkillId(f"answer.all.{topic}"),
+            f"Works on {topic}.",
+            SkillId("answer.all"),
+            examples=tuple(style(9000 + 3 * row + place) for row in range(4)),
+        )
+        for place, topic in enumerate(TOPICS)
+    ]
+    coarse = Skill(SkillId("answer.all"), "Works on all.", examples=tuple(map(style, range(9000, 9006))))
+    return make_handbook(*sorted([coarse, *finer], key=lambda skill: skill.id))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_skill_is_split_across_its_finer_ones_which_go_below_the_halves(seed: int) -> None:
+    verdicts = list(refine_skills(make_tree(), make_styled(seed, 0), make_styled(seed + 9, 5000), LetterVectors()))
+    proposal = verdicts[0].proposal
+    assert (proposal.kind, proposal.skills) == ("split", ("answer.all",))
+    assert verdicts[0].applied
+    assert verdicts[0].gain
+    assert verdicts[0].gain.value > 0.3
+    assert sorted(proposal.adopted) == ["answer.all.cities", "answer.all.rhymes", "answer.all.sums"]
+    parents = {skill.id: skill.parent for skill in verdicts[-1].handbook.skills[ANSWER]}
+    assert {name: parents[name] for name in proposal.adopted} == proposal.adopted
+    assert {parents[name] for name in proposal.made} == {"answer.all"}
+    assert not set(proposal.made) & {skill.id for skill in make_tree().skills[ANSWER]}
+    assert sum(verdict.applied for verdict in verdicts) == 1  # the halves explain what their finer skills mix
+
+
+def test_a_skill_whose_finer_ones_explain_it_is_left_alone() -> None:
+    def make(seed: int, first: int) -> list[Trace]:
+        rng = np.random.default_rng(seed)
+        rates = {"a": (0.9, 0.1, 0.5), "b": (0.1, 0.9, 0.5), "c": (0.5, 0.5, 0.9)}
+        return [
+            Trace(f"{n}-{agent}", f"q{n}", style(n), agent, success=bool(rng.random() < own[n % 3]))
+            for n in range(first, first + 120)
+            for agent, own in rates.items()
+        ]
+
+    verdicts = list(refine_skills(make_tree(), make(1, 0), make(2, 5000), LetterVectors()))
+    assert not any(verdict.applied for verdict in verdicts if verdict.proposal.kind == "split")

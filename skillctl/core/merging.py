@@ -1,0 +1,115 @@
+"""Skills to merge: siblings that no agent tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skillctl.core.clustering import choose_examples
+from skillctl.core.heterogeneity import find_evidence, find_likeness
+from skillctl.core.pair_layout import MERGED
+from skillctl.core.part_writing import EXAMPLES, describe_part, sort_skills
+from skillctl.core.refinement import Proposal, find_threshold
+from skillctl.core.skill_tree import DEFAULT_KAPPA
+from skillctl.core.skill_writing import MOST_QUERIES
+from skillctl.model.handbook import Origin, Skill, SkillId
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from skillctl.core.mode_bench import ModeBench, Standing
+
+    Rows = NDArray[np.int64]
+
+# So many runs of every compared agent, in each of two skills, before they can be the same.
+MIN_RUNS = 5.0
+
+
+def propose_merges(bench: ModeBench, standing: Standing) -> list[Proposal]:
+    """Return the siblings that no agent tells apart, among those with enough runs of every agent.
+
+    Neither does an agent have two abilities, nor is one of both harder for all.
+    """
+    rows = standing.find_rows(standing.find_homes())
+    pairs = [
+        (first, second)
+        for first, second in combinations(range(len(standing.skills)), 2)
+        if standing.skills[first].parent == standing.skills[second].parent
+        and standing.skills[first].playbook == standing.skills[second].playbook
+        and _can_compare(bench, rows[first], rows[second])
+    ]
+    least = find_threshold(len(pairs))
+    found = []
+    for first, second in pairs:
+        wins, losses = (
+            np.stack([table[rows[one]].sum(axis=0) for one in (first, second)], axis=1)
+            for table in (bench.wins, bench.losses)
+        )
+        evidence = min(-find_evidence(wins, losses, DEFAULT_KAPPA), find_likeness(wins, losses, DEFAULT_KAPPA))
+        if evidence > least:
+            found.append(_write_merge(bench, standing, (first, second), rows, evidence, least))
+    return found
+
+
+def _can_compare(bench: ModeBench, first: Rows, second: Rows) -> bool:
+    """Tell whether every agent that was tried in one of two skills was tried often enough in both."""
+    runs = np.stack([(bench.wins[rows] + bench.losses[rows]).sum(axis=0) for rows in (first, second)])
+    compared = runs.max(axis=0) > 0
+    return bool(compared.any() and (runs[:, compared] >= MIN_RUNS).all())
+
+
+def _write_merge(  # noqa: PLR0917 - what the loop above found of one pair
+    bench: ModeBench, standing: Standing, pair: tuple[int, int], rows: list[Rows], evidence: float, least: float
+) -> Proposal:
+    kept, gone = sorted(pair, key=lambda one: (-len(rows[one]), standing.skills[one].id))
+    both = np.union1d(rows[kept], rows[gone])
+    first, second = standing.skills[kept], standing.skills[gone]
+    merged = replace(
+        first,
+        description=_join_descriptions(first, second),
+        indicators=tuple(dict.fromkeys((*first.indicators, *second.indicators))),
+        examples=_choose_texts(bench, both, first, second),
+        origin=Origin(
+            MERGED,
+            tuple(sorted({first.id, second.id, *_find_sources(first), *_find_sources(second)})),
+            tuple(dict.fromkeys(str(bench.training.query_ids[row]) for row in both[:MOST_QUERIES])),
+        ),
+        extra={**second.extra, **first.extra},
+    )
+    edited = [
+        replace(skill, parent=first.id) if skill.parent == second.id else skill
+        for skill in standing.skills
+        if skill.id not in {first.id, second.id}
+    ]
+    return Proposal(
+        "merge",
+        bench.mode,
+        tuple(sorted((first.id, second.id))),
+        evidence,
+        least,
+        tuple(describe_part(bench, skill.id, rows[one]) for skill, one in ((first, kept), (second, gone))),
+        sort_skills((merged, *edited)),
+        (first.id,),
+        "outcome",
+    )
+
+
+def _find_sources(skill: Skill) -> tuple[SkillId, ...]:
+    """Return what was merged into a skill before: its traces may still name them."""
+    return skill.origin.source_skills if skill.origin is not None and skill.origin.how == MERGED else ()
+
+
+def _join_descriptions(first: Skill, second: Skill) -> str:
+    if second.description in first.description:
+        return first.description
+    return f"{first.description.rstrip()} {second.description}"
+
+
+def _choose_texts(bench: ModeBench, rows: Rows, first: Skill, second: Skill) -> tuple[str, ...]:
+    """Return examples of a merged skill: those of both by turns, else central queries."""
+    turns = [text for pair in zip(first.examples, second.examples, strict=False) for text in pair]
+    texts = tuple(dict.fromkeys([*turns, *first.examples, *second.examples]))[:EXAMPLES]
+    return texts or tuple(bench.training.texts[row] for row in choose_examples(bench.points, rows, EXAMPLES))
