@@ -63,7 +63,9 @@ def refine_command(
 
     A skill is split when agents do differently well on two parts of its queries, siblings are merged when no agent
     tells them apart, and a skill is added where routing failed although some agent succeeded. An edit is made only
-    if routing of the validation queries does not get worse by it. Counts are taken anew from the traces.
+    if routing of the validation queries does not get worse by it. Counts are taken anew from the traces; one that
+    names a skill which was split counts for the part that its text is of. A skill with finer ones is split when its
+    queries differ beyond what these explain, and they go below the halves.
 
     With --llm, a language model names what the edits make and gives a second opinion on each, in at most two calls a
     proposal. It changes no verdict: a name is used only if routing is as good with it. With --dry-run too it is asked,
