@@ -74,8 +74,8 @@ def learn_command(
     """Discover skills, profile agents, refine the skills and select their granularity, one commit each with --commit.
 
     At the end all traces are counted as evidence, those kept aside as well. With --dry-run all of it happens to a
-    copy, and the difference is shown. A language model as orchestrator is asked by each step, and --max-cost holds
-    for all of them together.
+    copy, and the difference is shown. A language model as orchestrator names the skills to profile, refine and select
+    by, and --max-cost holds for all of that together.
 
     \b
       skillctl learn my-handbook --traces traces.jsonl.gz --dry-run

@@ -76,7 +76,7 @@ def test_the_errors_of_a_dry_run_name_the_handbook_and_not_its_copy(handbook: Pa
 def test_a_language_model_names_the_skills_in_each_step_and_its_money_is_one(
     handbook: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    traces = write_planted_traces(tmp_path / "few.jsonl", 50)
+    traces = write_planted_traces(tmp_path / "few.jsonl", 50)  # 50 calls at 0.00101 USD, 36 of them to profile
 
     def reply(request: Request) -> Completion:
         skill = "answer.poems" if "poem" in asked(request) else "answer.sums"
@@ -84,11 +84,11 @@ def test_a_language_model_names_the_skills_in_each_step_and_its_money_is_one(
 
     client = make_install(monkeypatch)(reply)
     options = ("--traces", traces, "--orchestrator", MODEL, "--retries", "0")
-    stopped = run("learn", handbook, *options, "--max-cost", "0.06", "--dry-run")
+    stopped = run("learn", handbook, *options, "--max-cost", "0.045", "--dry-run")
     assert stopped.exit_code == 1
     assert "stopped before --max-cost could be passed" in stopped.stderr
     assert "== refine" in stopped.stderr
-    assert 0 < len(client.requests) * 0.00101 <= 0.06
+    assert 0 < len(client.requests) * 0.00101 <= 0.045
     learned = run("learn", handbook, *options)
     assert learned.exit_code == 0, learned.stderr
     (selection,) = (handbook / "selections").iterdir()

@@ -6,6 +6,7 @@ from skillctl.core.batch_routing import RouteOptions, Router
 from skillctl.core.conversation import Conversation, Decision, Turn
 from skillctl.core.routing_table import compile_table
 from skillctl.core.skill_weights import root_weights
+from skillctl.core.state_weighing import Weighed
 from skillctl.core.transitions import RouterChooser, read_modes
 from skillctl.errors import OutsideError
 from skillctl.llm.base import Completion
@@ -92,3 +93,23 @@ def test_a_mode_in_which_nobody_may_work_is_no_mode() -> None:
     decision = chooser.choose(broken, 6)
     assert decision is not None
     assert (decision.mode, chooser.unnamed) == ("answer", 1)
+
+
+def test_the_costs_of_naming_skills_and_modes_add_up() -> None:
+    class Named:
+        def weigh(self, *_: object) -> Weighed:
+            return Weighed({}, self.cost_usd)
+
+        cost_usd: float | None = 0.5
+
+    named, modes = Named(), read_modes(BOOK)
+    inner = RouterChooser(Router(compile_table(BOOK, {}), lambda _: Root(), RouteOptions()), modes, weigher=named)  # type: ignore[arg-type, return-value]
+    script = ScriptedCompleter([Completion("answer", prompt_tokens=100, completion_tokens=1)] * 2)
+    chooser = ModelModeChooser(inner, modes, {}, agent=BOSS, completer=script, timeout_s=1)
+    decision = chooser.choose(ASK, 6)
+    assert decision is not None
+    assert decision.cost_usd == pytest.approx(0.500101)
+    named.cost_usd = None
+    decision = chooser.choose(ASK, 6)
+    assert decision is not None
+    assert decision.cost_usd is None
