@@ -23,6 +23,7 @@ MOST_QUERIES = 100
 MOST_INDICATORS = 5
 _NAME_TERMS = 2
 _NAME_CHARACTERS = 24
+_SAID_CHARACTERS = 40  # a name of a few words is kept whole
 _LIKELY = 0.7  # a name needs no proof: a term that is somewhat more at home in the group will do
 
 
@@ -119,10 +120,10 @@ def cut_example(text: str) -> str:
 
 def choose_id(above: str, name: str, used: Collection[str]) -> SkillId:
     """Return an id that is not used, of a skill with a name below another one or a mode."""
-    return SkillId(_make_id(above, [name], used))
+    return SkillId(_make_id(above, [name], used, limit=_SAID_CHARACTERS))
 
 
-def _make_id(above: str, words: Sequence[str], used: Collection[str]) -> str:
-    stem = f"{above}.{slugify(words, limit=_NAME_CHARACTERS)}"
+def _make_id(above: str, words: Sequence[str], used: Collection[str], *, limit: int = _NAME_CHARACTERS) -> str:
+    stem = f"{above}.{slugify(words, limit=limit)}"
     candidates = (stem, *(f"{stem}-{number}" for number in range(2, len(used) + 2)))
     return next(candidate for candidate in candidates if candidate not in used)
