@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skillctl.core.beliefs import mean
-from skillctl.core.discovery import find_contenders
+from skillctl.core.contenders import find_contenders, find_specialists
 from skillctl.core.skill_tree import SkillTree, pool_credit, tree_posteriors
 
 if TYPE_CHECKING:
@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 FOLDS = 4
-TEMPERATURES = (0.05, 0.1, 0.25, 0.5)
+TEMPERATURES = (0.25, 0.5, 1.0)
 KAPPAS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
-# A specialist counts although it fails elsewhere: an agent this near to the best one in some skill matters.
-_NEAR_IN_A_SKILL = 0.1
-_SCREENING_KAPPA = 2.0
-_SCREENING_EVIDENCE = 5.0
 
 
 class Fold(NamedTuple):
@@ -51,12 +47,15 @@ class Calibration(NamedTuple):
         kappa: Weight of the prior.
         gain: Reduction of the squared error per query against the agents' overall means.
         standard_error: Of the gain.
+        z: By how many of its standard errors the mean product of foreseen and observed deviations from the agents'
+            overall means is above 0. It does not suffer, as the gain does, where deviations are foreseen too large.
     """
 
     temperature: float
     kappa: float
     gain: float
     standard_error: float
+    z: float
 
 
 def draw_folds(count: int, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
@@ -68,35 +67,45 @@ def draw_folds(count: int, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
 def calibrate(folds: Iterable[Fold], success: Floats) -> Calibration:
     """Choose the temperature and κ with the smallest error on held-out queries.
 
-    The error of a query is the squared difference between expected and observed success of the agents that matter,
-    both centred over them: what is common to all agents is of no use to routing.
+    With r and d the observed and foreseen deviations of the agents that matter from their overall means, both centred
+    over them (what is common to all agents is of no use to routing), a query's error is |r − d|², and the gain
+    |r|² − |r − d|² = 2 r·d − |d|².
 
     Args:
         folds: At least one.
         success: Shape (n, agents), NaN where there is no verdict.
     """
-    errors: dict[tuple[float, float], list[Floats]] = {}
-    plain: list[Floats] = []
+    found: dict[tuple[float, float], list[_Foresight]] = {}
     for fold in folds:
-        measure = _make_error(fold, success)
-        root = _posterior_means(
-            fold.tree, np.eye(1, len(fold.tree.parents))[np.zeros(len(success), int)], fold, success
-        )
-        plain.append(measure(np.repeat(root[:1], len(fold.test), axis=0)))
+        compare = _make_comparison(fold, success)
         for temperature, weights in fold.weights.items():
             for kappa in KAPPAS:
                 means = _posterior_means(fold.tree, weights, fold, success, kappa)
-                errors.setdefault((temperature, kappa), []).append(measure(weights[fold.test] @ means))
-    totals = {numbers: float(np.concatenate(parts).mean()) for numbers, parts in errors.items()}
-    best = min(totals, key=lambda numbers: (round(totals[numbers], 12), -numbers[1], numbers[0]))
-    gain = np.concatenate(plain) - np.concatenate(errors[best])
-    return Calibration(*best, float(gain.mean()), float(gain.std() / np.sqrt(len(gain))))
+                found.setdefault((temperature, kappa), []).append(compare(weights[fold.test] @ means, means[0]))
+    gains = {numbers: np.concatenate([2 * part.product - part.size for part in found[numbers]]) for numbers in found}
+    best = max(gains, key=lambda numbers: (round(float(gains[numbers].mean()), 12), numbers[1], -numbers[0]))
+    product = np.concatenate([part.product for part in found[best]])
+    return Calibration(*best, float(gains[best].mean()), _standard_error(gains[best]), _find_z(product))
 
 
-def _posterior_means(
-    tree: SkillTree, weights: Floats, fold: Fold, success: Floats, kappa: float = _SCREENING_KAPPA
-) -> Floats:
-    """Return the posterior means from the training rows, shape (skills + 1, agents)."""
+def _standard_error(values: Floats) -> float:
+    return float(values.std() / np.sqrt(len(values)))
+
+
+def _find_z(values: Floats) -> float:
+    error = _standard_error(values)
+    return float(values.mean()) / error if error > 0 else 0.0
+
+
+class _Foresight(NamedTuple):
+    """How foreseen deviations d compare with observed ones r, of each held-out query."""
+
+    product: Floats  # r·d
+    size: Floats  # |d|²
+
+
+def _posterior_means(tree: SkillTree, weights: Floats, fold: Fold, success: Floats, kappa: float) -> Floats:
+    """Return the posterior means from the training rows, shape (skills + 1, agents), the mode's own first."""
     wins, losses = _count(tree, weights, fold, success)
     posterior = tree_posteriors(tree, wins, losses, kappa)
     return mean(posterior.alpha, posterior.beta).T
@@ -110,11 +119,9 @@ def _count(tree: SkillTree, weights: Floats, fold: Fold, success: Floats) -> tup
     return pool_credit(tree, won.T @ credit), pool_credit(tree, (known - won).T @ credit)
 
 
-def _make_error(fold: Fold, success: Floats) -> Callable[[Floats], Floats]:
-    """Return the function from expected success, shape (test rows, agents), to the error of each row."""
-    matters = find_contenders(success[fold.train]) | _find_specialists(fold, success)
-    if np.count_nonzero(matters) < 2:  # noqa: PLR2004 - one agent alone leaves nothing to compare
-        matters = np.ones_like(matters)
+def _make_comparison(fold: Fold, success: Floats) -> Callable[[Floats, Floats], _Foresight]:
+    """Return the function that compares chances, shape (test rows, agents), with outcomes, beside the overall means."""
+    matters = _find_rivals(fold, success)
     actual = success[fold.test][:, matters]
     known = ~np.isnan(actual)
     count = np.maximum(known.sum(axis=1, keepdims=True), 1)
@@ -123,18 +130,18 @@ def _make_error(fold: Fold, success: Floats) -> Callable[[Floats], Floats]:
         inside = np.where(known, values, 0.0)
         return np.where(known, inside - inside.sum(axis=1, keepdims=True) / count, 0.0)
 
-    def measure(expected: Floats) -> Floats:
-        difference = centre(expected[:, matters]) - centre(actual)
-        return np.asarray((difference**2).sum(axis=1), dtype=np.float64)
+    def compare(expected: Floats, overall: Floats) -> _Foresight:
+        foreseen = centre(expected[:, matters] - overall[matters])
+        observed = centre(actual - overall[matters])
+        return _Foresight((foreseen * observed).sum(axis=1), (foreseen**2).sum(axis=1))
 
-    return measure
+    return compare
 
 
-def _find_specialists(fold: Fold, success: Floats) -> NDArray[np.bool_]:
-    """Return which agents come near the best one in some skill that has evidence, shape (agents,)."""
-    weights = fold.weights[min(fold.weights)]  # the sharpest
-    wins, losses = _count(fold.tree, weights, fold, success)
-    posterior = tree_posteriors(fold.tree, wins, losses, _SCREENING_KAPPA)
-    means = np.where(wins + losses >= _SCREENING_EVIDENCE, mean(posterior.alpha, posterior.beta), -np.inf)
-    near = (means >= means.max(axis=0) - _NEAR_IN_A_SKILL) & np.isfinite(means)
-    return np.asarray(near.any(axis=1), dtype=np.bool_)
+def _find_rivals(fold: Fold, success: Floats) -> NDArray[np.bool_]:
+    """Return the agents that matter to routing in a fold, shape (agents,)."""
+    wins, losses = _count(fold.tree, fold.weights[min(fold.weights)], fold, success)  # under the sharpest weights
+    rates = mean(wins[:, 0] + 1.0, losses[:, 0] + 1.0)
+    matters = find_contenders(success[fold.train]) | find_specialists(wins, losses, rates)
+    # One agent alone leaves nothing to compare.
+    return matters if np.count_nonzero(matters) > 1 else np.ones_like(matters)

@@ -1,7 +1,8 @@
 """Skills found in outcomes: groups of queries on several granularities.
 
 Queries are grouped by what their texts say together with how agents are likely to fare on them (a ridge regression
-from text to outcome), so that groups differ in what matters to routing.
+from text to outcome), so that groups differ in what matters to routing; groups that the outcomes do not tell apart
+are one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skillctl.core.clustering import Clusters, choose_examples, find_clusters, merge_clusters
+from skillctl.core.contenders import find_contenders
+from skillctl.core.supported_splits import Group, merge_alike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,13 +71,15 @@ def draft_skills(
     joined = np.concatenate([points, predict_outcomes(points, success)], axis=1)
     tree = _Tree(points)
     if groups:
-        tree.add_groups(groups, parents or [-1] * len(groups))
+        above = parents or [-1] * len(groups)
+        tree.add_candidates(groups, above)
         for place, group in enumerate(groups):
-            if len(group) >= 2 * QUERIES_A_SKILL and place not in parents:
-                tree.add_clusters(place, group, _cluster(joined[group], rng, levels=COARSER[-2:]))
+            if len(group) >= 2 * QUERIES_A_SKILL and place not in above:
+                clusters = _cluster(joined[group], rng, levels=COARSER[-2:])
+                tree.add(place, merge_alike(nest(group, clusters), success))
     else:
         everything = np.arange(len(points))
-        tree.add_clusters(-1, everything, _cluster(joined, rng, levels=COARSER))
+        tree.add(-1, merge_alike(nest(everything, _cluster(joined, rng, levels=COARSER)), success))
     return tree.write()
 
 
@@ -99,11 +104,20 @@ def predict_outcomes(points: Floats, success: Floats) -> Floats:
     return np.asarray(fitted * (size / spread if spread > 0 else 0.0), dtype=np.float64)
 
 
-def find_contenders(success: Floats, gap: float = 0.2) -> NDArray[np.bool_]:
-    """Return which agents come within ``gap`` of the best one's success rate, shape (agents,)."""
-    known = ~np.isnan(success)
-    mean = (np.nansum(success, axis=0) + 1) / (known.sum(axis=0) + 2)
-    return np.asarray(mean >= mean.max() - gap, dtype=np.bool_)
+def nest(rows: Ints, partitions: Sequence[Ints]) -> tuple[Group, ...]:
+    """Return nested partitions as groups within groups; one that is all of its parent is left out.
+
+    Args:
+        rows: The queries.
+        partitions: From coarse to fine, the group of each query.
+    """
+    if not partitions:
+        return ()
+    first, *others = partitions
+    sides = [first == label for label in np.unique(first)]
+    if len(sides) == 1:
+        return nest(rows, others)
+    return tuple(Group(np.sort(rows[side]), nest(rows[side], [other[side] for other in others])) for side in sides)
 
 
 class _Tree:
@@ -115,22 +129,15 @@ class _Tree:
         self._parents: list[int] = []
         self._groups: list[int] = []
 
-    def add_groups(self, groups: Sequence[Ints], parents: Sequence[int]) -> None:
+    def add_candidates(self, groups: Sequence[Ints], parents: Sequence[int]) -> None:
         """Add candidates, directly below the mode or below another."""
         for place, (group, parent) in enumerate(zip(groups, parents, strict=True)):
             self._add(parent, np.sort(np.asarray(group, dtype=np.int64)), place)
 
-    def add_clusters(self, top: int, rows: Ints, levels: Sequence[Ints]) -> None:
-        """Add nested partitions of some queries below a draft; a cluster that is all of its parent is left out."""
-        above = np.full(len(rows), top)
-        for labels in levels:
-            below = above.copy()
-            for label in range(int(labels.max()) + 1):
-                inside = np.flatnonzero(labels == label)
-                parent = int(above[inside[0]])
-                if np.count_nonzero(above == parent) > len(inside):
-                    below[inside] = self._add(parent, rows[inside], -1)
-            above = below
+    def add(self, top: int, groups: Sequence[Group]) -> None:
+        """Add groups and their parts below a draft."""
+        for group in groups:
+            self.add(self._add(top, group.members, -1), group.parts)
 
     def _add(self, parent: int, members: Ints, group: int) -> int:
         self._members.append(members)

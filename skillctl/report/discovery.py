@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillctl.core.discovery import MIN_QUERIES
 from skillctl.report.problems import count_of
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ class ModeReport:
         skills: Discovered skills, in order of id.
         added: How many skills the handbook did not have before.
         removed: How many it has no more.
-        gain: Reduction of the squared error per held-out query, ``None`` where there were too few queries.
+        gain: Reduction of the squared error per held-out query, ``None`` where nothing was found to try.
         standard_error: Of the gain.
+        z: Standard errors by which foreseen and observed deviations go together.
         temperature: Chosen on held-out queries.
         prior_strength: Chosen on held-out queries.
         remark: What became of a model's proposals, or empty.
@@ -40,16 +42,19 @@ class ModeReport:
     removed: int
     gain: float | None
     standard_error: float | None
+    z: float | None
     temperature: float | None
     prior_strength: float | None
     remark: str = ""
 
     def say_gain(self) -> str:
         """Return what held-out queries said."""
+        if self.gain is None and self.queries < MIN_QUERIES:
+            return f"too few queries to find skills: {MIN_QUERIES} is the least"
         if self.gain is None:
-            return "too few queries to find skills"
+            return "no skills: the agents fare alike on all groups of queries"
         verdict = "skills foresee held-out outcomes better" if self.skills else "no skills foresee held-out outcomes"
-        return f"{verdict} (gain {self.gain:.4f} ± {self.standard_error:.4f} a query)"
+        return f"{verdict} (gain {self.gain:.4f} ± {self.standard_error:.4f} a query, z {self.z:.1f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,7 @@ def render_discovery_json(report: DiscoveryReport) -> str:
                     "removed": mode.removed,
                     "gain": mode.gain,
                     "standard_error": mode.standard_error,
+                    "z": mode.z,
                     "temperature": mode.temperature,
                     "prior_strength": mode.prior_strength,
                     "skills": [

@@ -50,7 +50,7 @@ def test_the_cost_at_an_accuracy_is_read_off_the_hull_and_infinite_above_it() ->
 
 
 @given(
-    st.lists(st.tuples(st.floats(0.01, 5), st.floats(0, 1)), min_size=1, max_size=12),
+    st.lists(st.tuples(st.floats(0.01, 5), st.floats(0, 1, allow_subnormal=False)), min_size=1, max_size=12),
 )
 def test_no_point_lies_above_its_hull_and_the_hull_is_concave(points: list[tuple[float, float]]) -> None:
     cost, accuracy = np.array(points).T
