@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from skillctl.core.beliefs import interval
 from skillctl.core.outcomes import Outcomes
-from skillctl.core.skill_discovery import Candidate, Discovery, discover_skills
+from skillctl.core.skill_discovery import Candidate, Discovery, discover_skills, number_tree, weigh_all
+from skillctl.core.skill_tree import build_tree, pool_credit, tree_posteriors
 from skillctl.store.word_vectors import WordVectors
 
 VECTORS = WordVectors()
@@ -57,6 +59,22 @@ def test_a_planted_structure_is_found_with_readable_skills_of_one_kind_each() ->
     ids = [skill.id for skill in discovery.skills]
     assert ids == sorted(set(ids))
     assert all(skill.id.startswith(f"{skill.parent or 'm'}.") for skill in discovery.skills)
+
+
+def test_as_many_skills_are_found_as_were_planted_and_their_intervals_hold_the_planted_chances() -> None:
+    held = []
+    for seed in range(5):
+        outcomes = plant(160, STRUCTURE, seed)
+        skills = find(outcomes).skills
+        assert len(skills) == 2
+        kinds = [int(skill.origin.queries[0][1:]) % 2 for skill in skills if skill.origin]
+        tree, weights = build_tree(number_tree(skills)), weigh_all(skills, outcomes.texts, VECTORS)[0.25]
+        wins = pool_credit(tree, outcomes.success.T @ weights)
+        losses = pool_credit(tree, (1 - outcomes.success).T @ weights)
+        bounds = interval(*tree_posteriors(tree, wins, losses, kappa=2.0))
+        planted = np.array(list(STRUCTURE.values()))[:, kinds]
+        held.append((bounds.low[:, 1:] <= planted) & (planted <= bounds.high[:, 1:]))
+    assert np.mean(held) >= 0.75  # 90 % intervals, of 30 chances
 
 
 def test_noise_yields_no_skill() -> None:
