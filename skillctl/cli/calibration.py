@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skillctl.core.calibrating import Calibration, Fold, calibrate, draw_folds
+from skillctl.core.calibrating import SHARP_TEMPERATURES, Calibration, Fold, calibrate, draw_folds
 from skillctl.core.discovery import MIN_QUERIES
 from skillctl.core.outcomes import Outcomes, tabulate_modes
 from skillctl.core.skill_discovery import MOST_CALIBRATION_QUERIES, number_tree, weigh_all
@@ -51,7 +51,7 @@ def calibrate_handbook(handbook: Handbook, sources: TraceSources, *, success_at:
 
 def _calibrate_mode(skills: tuple[Skill, ...], outcomes: Outcomes, rng: np.random.Generator) -> Calibration:
     sample = outcomes.take(np.sort(rng.permutation(len(outcomes.texts))[:MOST_CALIBRATION_QUERIES]))
-    weights = weigh_all(skills, sample.texts, WordVectors())
+    weights = weigh_all(skills, sample.texts, WordVectors(), SHARP_TEMPERATURES)
     tree = build_tree(number_tree(skills))
     folds = [Fold(train, test, tree, weights) for train, test in draw_folds(len(sample.texts), rng)]
     return calibrate(folds, sample.success)

@@ -119,12 +119,14 @@ def spread_out(weights: SkillWeights, skills: int) -> Floats:
     return table
 
 
-def weigh_all(skills: Sequence[Skill], texts: Sequence[str], embedder: WordEmbedder) -> dict[float, Floats]:
+def weigh_all(
+    skills: Sequence[Skill], texts: Sequence[str], embedder: WordEmbedder, temperatures: Sequence[float] = TEMPERATURES
+) -> dict[float, Floats]:
     """Return the weights of texts on skills under each temperature that calibration tries."""
     orchestrator = EmbeddedOrchestrator(build_skill_index(skills, embedder), lambda: embedder, OrchestratorSettings())
-    weights = orchestrator.weigh_at(texts, TEMPERATURES)
+    weights = orchestrator.weigh_at(texts, temperatures)
     return {
-        temperature: spread_out(weight, len(skills)) for temperature, weight in zip(TEMPERATURES, weights, strict=True)
+        temperature: spread_out(weight, len(skills)) for temperature, weight in zip(temperatures, weights, strict=True)
     }
 
 
