@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillctl.model.query import NO_NEEDS, Needs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from skillctl.model.trace import Trace
 
 # How much of an observation says which skills are needed next; the query itself stays in the majority.
 _STATE_CHARS = 200
@@ -138,8 +143,7 @@ class Conversation:
 
     def state_text(self) -> str:
         """Return the text that says which skills are needed now: the query, and what was found out."""
-        found = [f"[{turn.decision.mode}] {turn.observation[:_STATE_CHARS]}" for turn in self.observations]
-        return "\n".join([self.text, *found])
+        return write_state(self.text, ((turn.decision.mode, turn.observation) for turn in self.observations))
 
     def with_turn(self, turn: Turn) -> Conversation:
         """Return the conversation with one more turn, marked as a failure if it only repeats an earlier one."""
@@ -147,6 +151,36 @@ class Conversation:
             succeeded = turn.succeeded if turn.is_answer and turn.succeeded is not True else False
             turn = replace(turn, is_repeat=True, succeeded=succeeded)
         return replace(self, turns=(*self.turns, turn))
+
+
+def write_state(query: str, found: Iterable[tuple[str, str]]) -> str:
+    """Return the text by which the skills of a state are told.
+
+    Args:
+        query: What was asked.
+        found: What was found out since, each with the mode in which it was.
+    """
+    return "\n".join([query, *(f"[{mode}] {observation[:_STATE_CHARS]}" for mode, observation in found)])
+
+
+def read_state(trace: Trace, number: int) -> str:
+    """Return the state before a step of a logged trajectory, as the loop weighed it.
+
+    A step found something out unless it failed, was not heard of, or came to nothing. An answer that was not refused
+    ends a conversation, so that none stands before another step.
+
+    Args:
+        trace: The trajectory.
+        number: Of the step, from 0, or the number of steps for the state after the last.
+    """
+    return write_state(
+        trace.query,
+        (
+            (step.mode, step.observation)
+            for step in trace.steps[:number]
+            if step.mode and step.observation and step.error is None and step.success is not False
+        ),
+    )
 
 
 def _is_same(turn: Turn, earlier: Turn) -> bool:

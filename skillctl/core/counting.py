@@ -1,4 +1,4 @@
-"""Counts traces into evidence, batch by batch, in memory that grows with distinct queries alone."""
+"""Counts traces into evidence, batch by batch, in memory that grows with distinct states alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from skillctl.core.conversation import read_state
 from skillctl.core.decay import Decay
 from skillctl.core.query_credits import Places, QueryCredits
 from skillctl.core.seen_traces import SeenTraces
@@ -138,7 +139,11 @@ class EvidenceCounter:
         return [trace for trace, is_known in zip(traces, known, strict=True) if is_known], pairs[known]
 
     def _gather(self, traces: Sequence[Trace], pairs: NDArray[np.int64], verdicts: NDArray[np.int8]) -> _Runs:
-        places = self._credits.find_rows(traces, pairs)
+        states = [
+            self._find_state(trace, pair) if trace.steps else trace.query
+            for trace, pair in zip(traces, pairs.tolist(), strict=True)
+        ]
+        places = self._credits.find_rows(states, pairs, [trace.skills for trace in traces])
         runs = _Runs(
             pairs,
             verdicts,
@@ -149,23 +154,33 @@ class EvidenceCounter:
         )
         return self._with_steps(traces, runs) if any(trace.steps for trace in traces) else runs
 
+    def _find_state(self, trace: Trace, own: int) -> str:
+        """Return what the trace's own agent set out from: without a step of its own, it came after all of them."""
+        numbers = (number for number, step in enumerate(trace.steps) if self._find_pair(step, own) == own)
+        return read_state(trace, next(numbers, len(trace.steps)))
+
+    def _find_pair(self, step: Step, own: int) -> int:
+        """Return the pair that ran a step, -1 for one that is not in the handbook; unnamed it is the trace's own."""
+        return self._layout.pairs.get((step.agent, step.mode), -1) if step.agent and step.mode else own
+
     def _with_steps(self, traces: Sequence[Trace], runs: _Runs) -> _Runs:
         """Add the steps that other agents or modes of the handbook ran within the traces."""
-        find = self._layout.pairs.get
         found = [
-            (index, pair, step)
+            (index, pair, number)
             for index, (trace, own) in enumerate(zip(traces, runs.pairs.tolist(), strict=True))
-            for step in trace.steps
-            if step.agent and step.mode and (pair := find((step.agent, step.mode), -1)) not in {-1, own}
+            for number, step in enumerate(trace.steps)
+            if (pair := self._find_pair(step, own)) not in {-1, own}
         ]
         if not found:
             return runs
         owners = [traces[index] for index, _, _ in found]
+        steps_found = [trace.steps[number] for trace, (_, _, number) in zip(owners, found, strict=True)]
         pairs = np.array([pair for _, pair, _ in found], dtype=np.int64)
-        verdicts = [_judge_step(trace, step) for trace, (_, _, step) in zip(owners, found, strict=True)]
-        places = self._credits.find_rows(owners, pairs, [step.skills for _, _, step in found])
+        verdicts = [_judge_step(trace, step) for trace, step in zip(owners, steps_found, strict=True)]
+        states = [read_state(trace, number) for trace, (_, _, number) in zip(owners, found, strict=True)]
+        places = self._credits.find_rows(states, pairs, [step.skills for step in steps_found])
         metrics = np.full((len(found), runs.metrics.shape[1]), np.nan)
-        metrics[:, 0] = np.array([None if step.error else step.cost_usd for _, _, step in found], dtype=np.float64)
+        metrics[:, 0] = np.array([None if step.error else step.cost_usd for step in steps_found], dtype=np.float64)
         steps = _Runs(
             pairs,
             np.array([_CODES[verdict] for verdict in verdicts], dtype=np.int8),

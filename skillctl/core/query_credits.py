@@ -1,4 +1,4 @@
-"""Which skills each run credits: inferred once per distinct query of a mode, or named by the trace.
+"""Which skills each run credits: inferred once per distinct state of a mode, or named by the trace.
 
 A named skill that was split since is shared out by `skillctl.core.reattribution`.
 """
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from skillctl.core.orchestration import Orchestrator, SkillWeights
     from skillctl.core.pair_layout import ModeLayout, PairLayout
     from skillctl.model.handbook import ModeId
-    from skillctl.model.trace import Trace
 
 Weights = tuple[tuple[int, float], ...]
 
@@ -52,7 +51,7 @@ class _Weigher:
 
 
 class _Inferred:
-    """Credits of distinct queries that an orchestrator weighs."""
+    """Credits of distinct states that an orchestrator weighs."""
 
     def __init__(self, mode: ModeLayout, weigher: _Weigher) -> None:
         self.table = CreditTable(mode.tree)
@@ -153,23 +152,22 @@ class QueryCredits:
         self._named = [_Named(mode, weigher, dropped) for mode, weigher in pairs]
 
     def find_rows(
-        self, traces: Sequence[Trace], pairs: NDArray[np.int64], skills: Sequence[Mapping[str, float]] | None = None
+        self, states: Sequence[str], pairs: NDArray[np.int64], skills: Sequence[Mapping[str, float]]
     ) -> Places:
-        """Return where the credits stand of runs by ``pairs`` on the queries of ``traces``.
+        """Return where the credits of runs stand.
 
         Args:
-            traces: The trace of each run.
+            states: What each run set out from: a query, and what was found out before it.
             pairs: The pair of each run.
-            skills: Weights that each run names, those of the traces without it.
+            skills: Weights that each run names, empty where it names none.
         """
         modes = self._mode_of_pair[pairs]
         tables, rows = 2 * modes, np.zeros(len(pairs), dtype=np.int64)
-        weights = [trace.skills for trace in traces] if skills is None else skills
-        named = np.array([bool(own) for own in weights], dtype=np.bool_)
+        named = np.array([bool(own) for own in skills], dtype=np.bool_)
         for index in np.flatnonzero(named).tolist():
-            rows[index] = self._named[modes[index]].find(weights[index], traces[index].query)
+            rows[index] = self._named[modes[index]].find(skills[index], states[index])
         for index in np.flatnonzero(self._has_skills[modes] & ~named).tolist():
-            rows[index] = self._inferred[modes[index]].find(traces[index].query)
+            rows[index] = self._inferred[modes[index]].find(states[index])
         for mode in np.unique(modes).tolist():
             self._inferred[mode].flush()
             self._named[mode].flush()

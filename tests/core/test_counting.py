@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -186,3 +187,58 @@ def test_steps_are_credited_by_their_own_skills_verdict_and_error() -> None:
     assert evidence.failures[first : first + 4].tolist() == [10_000.0, 0.0, 0.0, 10_000.0]
     assert evidence.successes[first : first + 4].tolist() == [10_000.0, 10_000.0, 10_000.0, 0.0]
     assert (evidence.moments.count[pair, 0], evidence.moments.mean[pair, 0]) == (1, 0.5)
+
+
+def _cells(evidence: Evidence, agent: str, mode: str) -> list[float]:
+    first = evidence.layout.first_cell_of_pair[evidence.layout.pairs[agent, mode]]
+    return [float(count) / 10_000 for count in evidence.successes[first : first + 4]]
+
+
+def test_a_step_without_skills_is_inferred_from_the_state_before_it() -> None:
+    orchestrator = _ByFirstLetter()
+    steps = (
+        Step("code", "a", observation="x" * 300),
+        Step("answer", "b"),
+        Step("code", "a", observation="refused", success=False),
+        Step("code", "a", observation="unheard", error="timeout"),
+        Step("answer", "b", skills={"w": 1.0}),
+    )
+    evidence = Evidence(build_layout(_handbook()))
+    EvidenceCounter(evidence, lambda _: orchestrator).add(
+        [Trace(1, "q", "alpha", "a", mode="answer", success=True, steps=steps)]
+    )
+    # The trace's own agent has no step in the mode: it came after all of them.
+    assert orchestrator.asked == ["alpha\n[code] " + "x" * 200]
+    assert _cells(evidence, "a", "answer") == [1, 1, 1, 0]
+    assert _cells(evidence, "b", "answer") == [2, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "asked"),
+    [
+        ((), "alpha"),
+        ((Step("answer", "a", observation="found"), Step("code", "b", observation="late")), "alpha"),
+        ((Step(None, None, observation="found"),), "alpha"),
+        ((Step("search", "gone", observation="found"), Step("answer", "a")), "alpha\n[search] found"),
+        ((Step("code", "a", observation="found"), Step("answer", "a")), "alpha\n[code] found"),
+        ((Step("code", "a", observation=""), Step("answer", "a")), "alpha"),
+    ],
+)
+@pytest.mark.parametrize("mode", [None, "answer"])
+def test_an_own_run_is_inferred_from_the_state_before_its_first_step(
+    steps: tuple[Step, ...], asked: str, mode: str | None
+) -> None:
+    orchestrator = _ByFirstLetter()
+    counter = EvidenceCounter(Evidence(build_layout(_handbook())), lambda _: orchestrator)
+    counter.add([Trace(1, "q", "alpha", "a", mode=mode, success=True, steps=steps)])
+    assert orchestrator.asked == [asked]
+
+
+@given(traces=_TRACES)
+def test_steps_that_the_trace_s_own_agent_ran_change_no_credit(traces: list[Trace]) -> None:
+    bare = [replace(trace, steps=()) for trace in traces]
+    own = [
+        replace(trace, steps=(Step(trace.mode or "answer", trace.agent, observation="found"), Step(observation="x")))
+        for trace in bare
+    ]
+    assert _count([own]).successes.tolist() == _count([bare]).successes.tolist()
