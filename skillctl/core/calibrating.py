@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FOLDS = 4
 # Groups found in outcomes have soft borders: with 0.1 as well, llmrouter loses two points of headroom at 200 queries.
 TEMPERATURES = (0.25, 0.5, 1.0)
-# Skills that are written, or named by labels, can be told apart more sharply.
+# Skills that somebody wrote can be told apart more sharply.
 SHARP_TEMPERATURES = (0.05, 0.1, *TEMPERATURES)
 KAPPAS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
