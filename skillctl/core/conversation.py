@@ -152,6 +152,10 @@ class Conversation:
             turn = replace(turn, is_repeat=True, succeeded=succeeded)
         return replace(self, turns=(*self.turns, turn))
 
+    def with_find(self, mode: str, text: str) -> Conversation:
+        """Return the conversation as it would be if a mode had found something out."""
+        return self.with_turn(Turn(Decision(mode, ""), observation=text or " ", succeeded=True))
+
 
 def write_state(query: str, found: Iterable[tuple[str, str]]) -> str:
     """Return the text by which the skills of a state are told.

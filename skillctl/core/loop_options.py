@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from skillctl.core.gates import OPEN
 from skillctl.core.routing import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from skillctl.core.batch_routing import Routed
 
@@ -62,3 +63,19 @@ def read_options(group: Routed) -> list[Option]:
             for column in np.flatnonzero(group.batch.gates[row] == OPEN).tolist()
         ]
     return options
+
+
+def average_options(states: Sequence[Sequence[Option]]) -> list[Option]:
+    """Return the options of states that are equally likely; those of all states are the same, but for their values."""
+    first = states[0] if states else ()
+    if len(states) == 1:
+        return list(first)
+    same = [[options[place] for options in states] for place in range(len(first))]
+    return [
+        option._replace(
+            score=fmean(one.score for one in ones),
+            success=fmean(one.success for one in ones),
+            evidence=fmean(one.evidence for one in ones),
+        )
+        for option, ones in zip(first, same, strict=True)
+    ]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from skillctl.core.conversation import Decision, Turn
-from skillctl.core.loop_options import read_options
+from skillctl.core.conversation import Decision
+from skillctl.core.finds import list_finds
+from skillctl.core.loop_options import average_options, read_options
 from skillctl.core.state_weighing import UNWEIGHED
 from skillctl.model.query import Query
 
@@ -41,11 +42,13 @@ class ModeFacts:
         id: Mode id.
         ends: Whether it gives an answer.
         insights: When it is worth entering.
+        finds: What it may find out.
     """
 
     id: str
     ends: bool
     insights: tuple[Insight, ...] = ()
+    finds: tuple[str, ...] = ()
 
 
 class Following(NamedTuple):
@@ -58,7 +61,9 @@ class Following(NamedTuple):
 def read_modes(handbook: Handbook, names: Sequence[str] = ()) -> dict[str, ModeFacts]:
     """Return the modes of a handbook, or those named; without an action a mode answers."""
     return {
-        mode.id: ModeFacts(mode.id, mode.action is None or mode.action.ends, mode.insights)
+        mode.id: ModeFacts(
+            mode.id, mode.action is None or mode.action.ends, mode.insights, tuple(list_finds(handbook, mode.id))
+        )
         for mode in handbook.modes.values()
         if not names or mode.id in names
     }
@@ -212,9 +217,12 @@ class RouterChooser:
         Success of a mode that does not answer was counted over whoever answered afterwards. The best of them now
         does better than their mean (or worse, where the strongest are too dear) by the ratio of their expected
         successes, each weighted by its evidence: where the best one has answered all along, the ratio is 1.
+        What will be found is not known: it is taken to be like what was found in the handbook's examples.
         """
-        found = Turn(Decision(mode, ""), observation=" ", succeeded=True)
-        options = self._find_options(conversation.with_turn(found), self._ending, skills)
+        # Given skills are the same whatever is found.
+        finds = ("",) if skills else self._modes[mode].finds or ("",)
+        states = [conversation.with_find(mode, find) for find in finds]
+        options = average_options([self._find_options(state, self._ending, skills) for state in states])
         if not options:
             return Following(1.0, 0.0)
         best = max(options, key=lambda option: (option.score, -option.cost))

@@ -47,11 +47,13 @@ ASK = Conversation("q1", "How high?", ({"role": "user", "content": "How high?"},
 class Marks:
     """Names the skill `answer.found` once something was found, else the root."""
 
+    mark = "[search]"
+
     def __init__(self, mode: str) -> None:
         self.mode = mode
 
     def weigh(self, texts: list[str]) -> SkillWeights:
-        skills = [int("[search]" in text and self.mode == "answer") for text in texts]
+        skills = [int(self.mark in text and self.mode == "answer") for text in texts]
         return SkillWeights(np.arange(len(texts) + 1), np.array(skills, np.int32), np.ones(len(texts)))
 
 
@@ -118,6 +120,31 @@ def test_a_mode_that_does_not_answer_is_worth_what_the_best_answer_after_it_is()
 
 def test_a_search_that_seldom_helps_is_not_begun() -> None:
     assert _choose(_chooser(_book(search=(0.0, 20.0)))) == ("answer", "big")
+
+
+class MarksHeights(Marks):
+    """Names the skill `answer.found` only where what was found says a height."""
+
+    mark = "m high"
+
+
+@pytest.mark.parametrize(
+    ("finds", "choice"),
+    [
+        ([], ("answer", "big")),
+        (["The hall is 9 m high."], ("search", "library")),
+        (["The hall is red."], ("answer", "big")),
+        (["The hall is 9 m high.", "The hall is red."], ("search", "library")),
+    ],
+)
+def test_what_will_be_found_is_taken_to_be_like_what_was_found_in_the_examples(
+    finds: list[str], choice: tuple[str, str]
+) -> None:
+    book = _book(search=(3.0, 7.0))
+    skill = Skill(FOUND, "From passages.", examples=tuple(f"How old?\n[search] {find}" for find in finds))
+    book = replace(book, skills={ANSWER: (skill,), SEARCH: ()})
+    router = Router(compile_table(book, {}), MarksHeights, RouteOptions())
+    assert _choose(RouterChooser(router, read_modes(book))) == choice
 
 
 def test_once_something_is_found_the_skills_of_the_new_state_decide() -> None:
