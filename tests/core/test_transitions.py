@@ -52,7 +52,7 @@ class Marks:
     def __init__(self, mode: str) -> None:
         self.mode = mode
 
-    def weigh(self, texts: list[str]) -> SkillWeights:
+    def weigh(self, texts: Sequence[str]) -> SkillWeights:
         skills = [int(self.mark in text and self.mode == "answer") for text in texts]
         return SkillWeights(np.arange(len(texts) + 1), np.array(skills, np.int32), np.ones(len(texts)))
 
@@ -134,7 +134,7 @@ class MarksHeights(Marks):
         ([], ("answer", "big")),
         (["The hall is 9 m high."], ("search", "library")),
         (["The hall is red."], ("answer", "big")),
-        (["The hall is 9 m high.", "The hall is red."], ("search", "library")),
+        (["The hall is 9 m high.", "It is 8 m high.", "The hall is red."], ("search", "library")),
     ],
 )
 def test_what_will_be_found_is_taken_to_be_like_what_was_found_in_the_examples(
