@@ -29,7 +29,7 @@ MODELS = ("smol", "qc05", "qc15")
 LIBRARY = "library"
 PATHS = ("answer", "code", "search,answer", "search,code")
 BASELINES = ("random", "cheapest", "strongest")
-MODE_CHOOSER = "qc15"  # the same handbook, with a language model that names the modes
+LEADER = "qc15"  # the same handbook, with a language model that names the modes, or the skills
 DRAWS, SEED = 4000, 0
 
 
@@ -131,6 +131,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--handbook", type=Path, default=Path("handbooks/run-demo"))
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--skills-by-model", action="store_true", help="a run with several calls a state as well: slow")
     args = parser.parse_args()
     work: Path = args.work
     train, test = args.handbook / "data/train.jsonl", args.handbook / "data/test.jsonl"
@@ -140,10 +141,12 @@ def main() -> None:
             shutil.copytree(args.handbook, book)
     run_models(fresh, train, work / "train")
     logs = [part for path in sorted((work / "train").glob("*.jsonl")) for part in ("--traces", path)]
-    skillctl("profile", learned, *logs)
+    skillctl("profile", learned, *logs, "--calibrate")
     run_models(learned, test, work / "test")
     others = [Run("handbook", ()), *(Run(policy, ("--policy", policy)) for policy in BASELINES)]
-    others.append(Run(f"modes by {MODE_CHOOSER}", ("--mode-chooser", MODE_CHOOSER)))
+    others.append(Run(f"modes by {LEADER}", ("--mode-chooser", LEADER)))
+    if args.skills_by_model:
+        others.append(Run(f"skills by {LEADER}", ("--orchestrator", LEADER)))
     run_all(learned, test, others, work / "test")
     queries = [json.loads(line)["id"] for line in test.read_text(encoding="utf-8").splitlines()]
     names = [run.name for run in [*others, *(run for model in MODELS for run in fixed_runs(model))]]
