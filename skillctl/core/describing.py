@@ -55,14 +55,18 @@ def describe_group(
         terms: Telling terms of the group, best first.
         subject: Put first, such as a label that people gave the group.
     """
-    words = _surface_words(surface, members)
-    question = SURFACE_NAMES.index("question_mark")
-    noun = "questions" if surface[members, question].mean() > _MAJORITY else "tasks"
-    features = join_words([word.after for word in words if word.after])
+    features = join_words([word.after for word in _surface_words(surface, members) if word.after])
     about = join_words([term.term for term in terms if term.term not in _QUESTION_WORDS][:_TERMS_IN_A_SENTENCE])
-    sentence = " ".join([*(word.before for word in words if word.before), noun])
+    sentence = name_kind(surface, members)
     sentence += (f" with {features}" if features else "") + (f" about {about}" if about else "")
     return f"{subject}: {sentence}." if subject else f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def name_kind(surface: NDArray[np.float32], members: NDArray[np.int64]) -> str:
+    """Return what some of the texts are, against all of them, such as ``short questions``."""
+    question = SURFACE_NAMES.index("question_mark")
+    noun = "questions" if surface[members, question].mean() > _MAJORITY else "tasks"
+    return " ".join([*(word.before for word in _surface_words(surface, members) if word.before), noun])
 
 
 def join_words(words: Sequence[str]) -> str:

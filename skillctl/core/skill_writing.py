@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.describing import describe_group
+from skillctl.core.describing import describe_group, name_kind
 from skillctl.core.naming import TellingTerm, find_telling_terms, slugify
 from skillctl.model.handbook import Indicator, Origin, Skill, SkillId
 
@@ -74,8 +74,8 @@ def write_skills(
         said = words[draft.group] if words and draft.group >= 0 else NOTHING_SAID
         terms_said = dict.fromkeys((*said.indicators, *(term.term for term in telling)))
         above = ids[draft.parent] if draft.parent >= 0 else mode
-        words_of_id = [label] if label else [term.term for term in telling if term.term not in above][:_NAME_TERMS]
-        ids.append(_make_id(above, words_of_id, used))
+        new_terms = [label] if label else [term.term for term in telling if term.term not in above][:_NAME_TERMS]
+        ids.append(_make_id(above, new_terms or [name_kind(surface, draft.members)], used))
         used.add(ids[-1])
         skills.append(
             Skill(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillctl.core.discovery import MIN_QUERIES
+from skillctl.core.skill_writing import MOST_QUERIES
 from skillctl.report.problems import count_of
 
 if TYPE_CHECKING:
@@ -94,18 +95,25 @@ def _queries(number: int) -> str:
     return "1 query" if number == 1 else f"{number} queries"
 
 
+def _count_origin(skill: Skill) -> str:
+    """Return how many queries a skill is known to come from; an origin names the first ones only."""
+    known = len(skill.origin.queries) if skill.origin else 0
+    return f"{known}+" if known >= MOST_QUERIES else str(known)
+
+
 def render_discovery(report: DiscoveryReport, *, markdown: bool) -> str:
     """Return the skills as a table."""
     from tabulate import tabulate
 
-    rows = [
-        [skill.id, len(skill.origin.queries) if skill.origin else 0, skill.description]
-        for mode in report.modes
-        for skill in mode.skills
-    ]
+    rows = [[skill.id, _count_origin(skill), skill.description] for mode in report.modes for skill in mode.skills]
     if not rows:
         return "no skills: nothing foresees held-out outcomes better than the agents' overall means"
-    return tabulate(rows, ["skill", "queries", "description"], tablefmt="github" if markdown else "simple")
+    return tabulate(
+        rows,
+        ["skill", "queries", "description"],
+        tablefmt="github" if markdown else "simple",
+        colalign=("left", "right", "left"),
+    )
 
 
 def render_discovery_json(report: DiscoveryReport) -> str:

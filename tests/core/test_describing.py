@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skillctl.core.describing import describe_group, join_words
+from skillctl.core.describing import describe_group, join_words, name_kind
 from skillctl.core.naming import TellingTerm
 from skillctl.core.surface import SURFACE_NAMES
 
@@ -30,6 +30,12 @@ def test_a_label_comes_first_and_a_group_like_the_rest_is_just_tasks() -> None:
     surface = _surface(options=[1, 0, 1, 0])
     assert describe_group(surface, MEMBERS, []) == "Tasks."
     assert describe_group(surface, MEMBERS, [], subject="gsm8k") == "gsm8k: tasks."
+
+
+def test_the_kind_of_a_group_is_what_it_looks_like() -> None:
+    surface = _surface(characters=[0, 0, 3, 3, 3, 3], question_mark=[1, 1, 0, 0, 0, 0])
+    assert name_kind(surface, MEMBERS) == "short questions"
+    assert name_kind(surface, np.arange(6)) == "tasks"
 
 
 def test_words_are_joined_as_in_a_sentence() -> None:
