@@ -76,7 +76,8 @@ def discover_from_logs(
     tables = tabulate_modes(reader.read(), handbook.default_mode())
     found = {ModeId(mode): _discover(handbook, ModeId(mode), table, options, propose) for mode, table in tables.items()}
     after = replace_skills(handbook, found)
-    after = add_insights(after, find_mode_insights(reader.trajectories))
+    if reader.trajectories:  # a log without steps says nothing of which mode follows which
+        after = add_insights(after, find_mode_insights(reader.trajectories))
     for mode, table in tables.items():
         weights = open_orchestrator(after, ModeId(mode)).weigh(table.texts)
         after = word_agents(after, ModeId(mode), table, weights)

@@ -57,6 +57,16 @@ def test_skills_insights_and_words_are_found_and_route_better(
     assert [decision["agent"] for decision in decisions] == ["poet", "adder"]
 
 
+def test_a_log_without_steps_leaves_the_insights_of_an_earlier_one(
+    handbook: Path, traces: Path, run: Run, tmp_path: Path
+) -> None:
+    assert run("discover", handbook, "--traces", traces).exit_code == 0
+    before = (handbook / "modes" / "look.yaml").read_bytes()
+    plain = write_planted_traces(tmp_path / "plain.jsonl", 60)
+    assert run("discover", handbook, "--traces", plain).exit_code == 0
+    assert (handbook / "modes" / "look.yaml").read_bytes() == before
+
+
 def test_a_second_run_changes_nothing(handbook: Path, traces: Path, run: Run) -> None:
     for command in ("discover", "profile"):
         run(command, handbook, "--traces", traces)
