@@ -77,13 +77,15 @@ def write_skills(
         new_terms = [label] if label else [term.term for term in telling if term.term not in above][:_NAME_TERMS]
         ids.append(_make_id(above, new_terms or [name_kind(surface, draft.members)], used))
         used.add(ids[-1])
+        examples = tuple(cut_example(outcomes.texts[row]) for row in draft.examples)
         skills.append(
             Skill(
                 id=SkillId(ids[-1]),
-                description=said.description or describe_group(surface, draft.members, telling, subject=label),
+                description=said.description
+                or describe_group(surface, draft.members, telling, subject=label, example=examples[0]),
                 parent=SkillId(above) if draft.parent >= 0 else None,
                 indicators=tuple(map(Indicator, list(terms_said)[:MOST_INDICATORS])),
-                examples=tuple(cut_example(outcomes.texts[row]) for row in draft.examples),
+                examples=examples,
                 origin=Origin(
                     "discovered",
                     queries=_name_queries(outcomes, said.support or draft.members.tolist()),

@@ -32,6 +32,19 @@ def test_a_label_comes_first_and_a_group_like_the_rest_is_just_tasks() -> None:
     assert describe_group(surface, MEMBERS, [], subject="gsm8k") == "gsm8k: tasks."
 
 
+def test_where_there_is_nothing_else_to_say_the_most_central_text_is_quoted() -> None:
+    surface = _surface(options=[1, 0, 1, 0])
+    long = "How many books\n are there, " + "and there, " * 20
+    said = describe_group(surface, MEMBERS, [], example=long)
+    assert said == "Tasks such as “How many books are there, and there, and there, and there, and …”."
+    assert describe_group(surface, MEMBERS, [TellingTerm("loop", 4, 1)], example=long) == "Tasks about loop."
+
+
+def test_a_few_single_letters_are_no_options() -> None:
+    surface = _surface(options=[0.25, 0.25, 0, 0, 0, 0])
+    assert describe_group(surface, MEMBERS, []) == "Tasks."
+
+
 def test_the_kind_of_a_group_is_what_it_looks_like() -> None:
     surface = _surface(characters=[0, 0, 3, 3, 3, 3], question_mark=[1, 1, 0, 0, 0, 0])
     assert name_kind(surface, MEMBERS) == "short questions"
