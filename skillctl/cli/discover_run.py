@@ -15,6 +15,7 @@ from skillctl.core.skill_discovery import Candidate, Discovery, discover_skills
 from skillctl.errors import InputError
 from skillctl.model.handbook import Handbook, ModeId
 from skillctl.report.discovery import DiscoveryReport, ModeReport
+from skillctl.report.problems import count_of
 from skillctl.store.orchestrators import open_orchestrator
 from skillctl.store.traces import read_traces
 from skillctl.store.word_vectors import WordVectors
@@ -138,7 +139,9 @@ def find_label_candidates(outcomes: Outcomes) -> list[Candidate]:
 
 def _report(before: Handbook, after: Handbook, mode: ModeId, outcomes: Outcomes, discovery: Discovery) -> ModeReport:
     old = {skill.id for skill in before.skills.get(mode, ())}
-    new = {skill.id for skill in after.skills[mode]}
+    new = {skill.id for skill in after.skills.get(mode, ())}
+    found_before = len(old) - len(keep_written(before, mode))
+    stays = f"the {count_of(found_before, 'skill')} found before stay as they are"
     calibration = discovery.calibration
     return ModeReport(
         mode=mode,
@@ -152,7 +155,7 @@ def _report(before: Handbook, after: Handbook, mode: ModeId, outcomes: Outcomes,
         z=calibration.z if calibration else None,
         temperature=calibration.temperature if calibration else None,
         prior_strength=calibration.kappa if calibration else None,
-        remark=discovery.remark,
+        remark=discovery.remark or (stays if found_before and not discovery.skills else ""),
     )
 
 

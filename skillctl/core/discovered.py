@@ -41,10 +41,11 @@ def keep_written(handbook: Handbook, mode: ModeId) -> tuple[Skill, ...]:
 def replace_skills(handbook: Handbook, found: Mapping[ModeId, Discovery]) -> Handbook:
     """Return the handbook with the skills found in each mode in the place of those found before.
 
-    Competence in skills that are gone goes with them; settings take the numbers of the mode with the largest gain.
+    A mode in which nothing was found keeps its skills: a log may be too small to tell. Competence in skills that are
+    gone goes with them; settings take the numbers of the mode with the largest gain.
     """
     skills = dict(handbook.skills)
-    for mode, discovery in found.items():
+    for mode, discovery in ((mode, discovery) for mode, discovery in found.items() if discovery.skills):
         both = (*keep_written(handbook, mode), *discovery.skills)
         skills[mode] = tuple(sorted(both, key=lambda skill: skill.id))
     after = replace(handbook, skills={mode: skills[mode] for mode in sorted(skills)})

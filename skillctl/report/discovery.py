@@ -84,6 +84,8 @@ class DiscoveryReport:
             lines.append(f"{count_of(self.bad_lines, 'bad line')}")
         for agent, count in self.unknown.items():
             lines.append(f"the handbook has no agent {agent!r} in that mode: {count_of(count, 'trace')} not used")
+        if self.unknown:
+            lines.append("add agents with `skillctl profile --add-agents` or `skillctl agents add`")
         lines += [f"{mode.mode}: {mode.say_gain()}" for mode in self.modes]
         lines += [f"{mode.mode}: {mode.remark}" for mode in self.modes if mode.remark]
         if any(mode.added or mode.removed for mode in self.modes):
@@ -107,7 +109,7 @@ def render_discovery(report: DiscoveryReport, *, markdown: bool) -> str:
 
     rows = [[skill.id, _count_origin(skill), skill.description] for mode in report.modes for skill in mode.skills]
     if not rows:
-        return "no skills: nothing foresees held-out outcomes better than the agents' overall means"
+        return "no skills found"
     return tabulate(
         rows,
         ["skill", "queries", "description"],

@@ -67,6 +67,24 @@ def test_a_log_without_steps_leaves_the_insights_of_an_earlier_one(
     assert (handbook / "modes" / "look.yaml").read_bytes() == before
 
 
+def test_a_log_that_is_too_small_leaves_the_skills_of_an_earlier_one(
+    handbook: Path, traces: Path, run: Run, tmp_path: Path
+) -> None:
+    assert run("discover", handbook, "--traces", traces).exit_code == 0
+    assert run("profile", handbook, "--traces", traces).exit_code == 0
+    before = _bytes(handbook)
+    result = run("discover", handbook, "--traces", write_planted_traces(tmp_path / "few.jsonl", 5))
+    assert result.exit_code == 0
+    assert result.stdout == "no skills found\n"
+    assert "too few queries to find skills" in result.stderr
+    assert "answer: the 2 skills found before stay as they are" in result.stderr
+    assert {path: data for path, data in _bytes(handbook).items() if "agents" not in path} == {
+        path: data for path, data in before.items() if "agents" not in path
+    }
+    poet = load_handbook(handbook).agents["poet"].profiles["answer"]  # type: ignore[index]
+    assert "answer.poems" in poet.competence
+
+
 def test_a_second_run_changes_nothing(handbook: Path, traces: Path, run: Run) -> None:
     for command in ("discover", "profile"):
         run(command, handbook, "--traces", traces)
@@ -101,12 +119,13 @@ def test_competence_in_skills_that_are_gone_goes_with_them(
 ) -> None:
     for command in ("discover", "profile"):
         run(command, handbook, "--traces", traces)
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(traces.read_text().splitlines(keepends=True)[:20]))
-    assert run("discover", handbook, "--traces", few).exit_code == 0
+    renamed = tmp_path / "renamed.jsonl"
+    renamed.write_text(traces.read_text().replace('"poems"', '"verses"'))
+    assert run("discover", handbook, "--traces", renamed).exit_code == 0
     after = load_handbook(handbook)
-    assert after.skills["answer"] == ()  # type: ignore[index]
-    assert set(after.agents["poet"].profiles["answer"].competence) == {"answer"}  # type: ignore[index]
+    assert [skill.id for skill in after.skills["answer"]] == ["answer.sums", "answer.verses"]  # type: ignore[index]
+    for agent in after.agents.values():
+        assert set(agent.profiles["answer"].competence) <= {"answer", "answer.sums"}  # type: ignore[index]
     assert run("validate", handbook).exit_code == 0
 
 
