@@ -63,7 +63,7 @@ def draft_skills(
         success: Shape (n, agents), mean verdicts, NaN where there is none.
         rng: Source of the clusters' seeds.
         groups: Candidate skills: members of each, such as the queries of one label. They become the coarsest
-            skills, and clusters are sought within them; queries in no group are clustered by themselves.
+            skills, and clusters are sought within them; all of them stay if outcomes tell any two of them apart.
         parents: Place of the group above each group, which stands before it, or -1; none is above any when empty.
     """
     if len(points) < MIN_QUERIES:
@@ -72,6 +72,8 @@ def draft_skills(
     tree = _Tree(points)
     if groups:
         above = parents or [-1] * len(groups)
+        if not _are_told_apart([group for group, parent in zip(groups, above, strict=True) if parent < 0], success):
+            return []
         tree.add_candidates(groups, above)
         for place, group in enumerate(groups):
             if len(group) >= 2 * QUERIES_A_SKILL and place not in above:
@@ -81,6 +83,13 @@ def draft_skills(
         everything = np.arange(len(points))
         tree.add(-1, merge_alike(nest(everything, _cluster(joined, rng, levels=COARSER)), success))
     return tree.write()
+
+
+def _are_told_apart(groups: Sequence[Ints], success: Floats) -> bool:
+    """Return whether the evidence holds any two of the groups apart, or one of them and the rest of the queries."""
+    rest = np.setdiff1d(np.arange(len(success)), np.concatenate(list(groups)))
+    sides = [np.unique(group) for group in groups] + ([rest] if len(rest) else [])
+    return bool(merge_alike([Group(side) for side in sides], success))
 
 
 def predict_outcomes(points: Floats, success: Floats) -> Floats:

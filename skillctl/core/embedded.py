@@ -103,6 +103,7 @@ class EmbeddedOrchestrator:
         closeness += evidence.astype(np.float32)
         closest = closeness.argmax(axis=1)
         similarity = self._find_cosine(found, closest) + evidence[np.arange(len(texts)), closest]
+        similarity[np.diff(features.indptr) == 0] = -np.inf  # a text without words resembles nothing
         return closeness, similarity
 
     def _find_nearness(self, found: Points) -> NDArray[np.float32]:

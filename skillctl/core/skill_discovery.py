@@ -86,6 +86,7 @@ def discover_skills(
     """
     labels = [candidate.label for candidate in candidates]
     words = [candidate.words for candidate in candidates]
+    outcomes, candidates = _leave_out_blank(outcomes, candidates)
     features = WordTable(embedder).read(outcomes.texts)
     everything = np.arange(len(outcomes.texts))
     drafts = _draft(outcomes, features, everything, candidates, rng)
@@ -103,6 +104,16 @@ def discover_skills(
         return Discovery((), calibration)
     skills = write_skills(mode, drafts, outcomes, features.surface, labels=labels, words=words, taken=taken)
     return Discovery(skills, calibration)
+
+
+def _leave_out_blank(outcomes: Outcomes, candidates: Sequence[Candidate]) -> tuple[Outcomes, Sequence[Candidate]]:
+    """Return the outcomes and candidates without queries that say nothing, which resemble no skill."""
+    says = np.array([bool(text.strip()) for text in outcomes.texts], dtype=np.bool_)
+    if says.all():
+        return outcomes, candidates
+    place = np.cumsum(says) - 1
+    left = [candidate._replace(rows=place[candidate.rows[says[candidate.rows]]]) for candidate in candidates]
+    return outcomes.take(np.flatnonzero(says)), left
 
 
 def number_tree(skills: Sequence[Skill]) -> list[int]:

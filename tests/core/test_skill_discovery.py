@@ -97,6 +97,32 @@ def test_labels_become_the_coarsest_skills() -> None:
     assert tops[0].description.startswith("poems: ")
 
 
+def test_labels_on_which_all_agents_fare_alike_are_no_skills() -> None:
+    for seed in range(6):
+        outcomes = plant(120, NOISE, seed)
+        rows = {label: np.flatnonzero([task == label for task in outcomes.tasks]) for label in ("poems", "sums")}
+        assert not find(outcomes, candidates=[Candidate(label, rows[label]) for label in rows]).skills
+
+
+def test_one_candidate_stays_if_outcomes_tell_it_from_the_rest() -> None:
+    sums = np.arange(0, 120, 2)
+    assert find(plant(120, STRUCTURE, 1), candidates=[Candidate("sums", sums)]).skills
+    assert not find(plant(120, NOISE, 1), candidates=[Candidate("sums", sums)]).skills
+
+
+def test_queries_that_say_nothing_are_in_no_skill() -> None:
+    outcomes = plant(120, STRUCTURE, 1)
+    blank = outcomes._replace(texts=("", "  \n", *outcomes.texts[2:]))
+    labels = {label: np.flatnonzero([task == label for task in blank.tasks]) for label in ("poems", "sums")}
+    for candidates in ([], [Candidate(label, labels[label]) for label in labels]):
+        skills = find(blank, candidates=candidates).skills
+        assert skills
+        for skill in skills:
+            assert skill.origin is not None
+            assert not {"q0", "q1"} & set(skill.origin.queries)
+            assert all(example.strip() for example in skill.examples)
+
+
 def test_the_same_seed_gives_the_same_skills_and_taken_ids_are_avoided() -> None:
     outcomes = plant(80, STRUCTURE, 2)
     first = find(outcomes)
