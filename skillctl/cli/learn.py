@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -74,8 +75,9 @@ def learn_command(
     """Discover skills, profile agents, refine the skills and select their granularity, one commit each with --commit.
 
     At the end all traces are counted as evidence, those kept aside as well. With --dry-run all of it happens to a
-    copy, and the difference is shown. A language model as orchestrator names the skills to profile, refine and select
-    by, and --max-cost holds for all of that together.
+    copy, and the difference is shown. Where all traces were counted before, a copy tells first whether anything would
+    change; if not, nothing is written or committed. A language model as orchestrator names the skills to profile,
+    refine and select by, and --max-cost holds for all of that together.
 
     \b
       skillctl learn my-handbook --traces traces.jsonl.gz --dry-run
@@ -87,14 +89,61 @@ def learn_command(
     begin_commit(handbook, commit=commit, branch=branch, dry_run=dry_run)
     ctx.meta[SHARED_BUDGET] = Budget(model_options.max_cost)
     with tempfile.TemporaryDirectory(prefix="skillctl-learn-") as folder:
-        root = Path(shutil.copytree(handbook, Path(folder) / handbook.resolve().name)) if dry_run else handbook
         parts = TraceParts(paths, validation) if validation else _keep_aside(paths, Path(folder))
         steps = _plan(parts, paths, _Orchestrator(orchestrator, model_options), labels=labels, seed=seed)
-        with _naming(root, handbook):
-            code = _run_steps(ctx, root, steps, shared=("--commit",) if commit and not dry_run else ())
-            if dry_run and code <= EXIT_NO:
-                click.echo(_tell_difference(handbook, root), nl=False)
+        if dry_run:
+            code: int | None = _show_difference(ctx, handbook, steps, Path(folder))
+        else:
+            code = None if validation else _learn_again(ctx, handbook, paths, steps, Path(folder))
+        if code is None:
+            code = _run_steps(ctx, handbook, steps, shared=("--commit",) if commit else ())
     ctx.exit(code)
+
+
+def _show_difference(ctx: click.Context, handbook: Path, steps: list[_Step], folder: Path) -> int:
+    """Run the steps on a copy, say what they make of it, and return the exit code."""
+    with _open_copy(handbook, folder) as copy:
+        code = _run_steps(ctx, copy, steps)
+        if code <= EXIT_NO:
+            click.echo(_tell_difference(handbook, copy), nl=False)
+    return code
+
+
+def _learn_again(
+    ctx: click.Context, handbook: Path, paths: tuple[str, ...], steps: list[_Step], folder: Path
+) -> int | None:
+    """Run the steps on a copy of a handbook that has counted all these logs; ``None`` if they have to be run on itself.
+
+    They count a part of the traces first and all of them at the end: two commits that take each other back where
+    nothing is left to learn.
+    """
+    from skillctl.store.handbook_dir import load_handbook
+    from skillctl.store.handbook_revision import snapshot_folder
+    from skillctl.store.ledger import are_counted
+
+    if not are_counted(paths, load_handbook(handbook).evidence):
+        return None
+    _say(ctx, "these traces were counted before; trying on a copy whether anything is left to learn")
+    with _open_copy(handbook, folder) as copy, redirect_stdout(StringIO()) as results:
+        code = _run_steps(ctx, copy, steps)
+    if code <= EXIT_NO and snapshot_folder(copy).files != snapshot_folder(handbook).files:
+        return None
+    click.echo(results.getvalue(), nl=False)
+    _say(ctx, "nothing is left to learn, so nothing changed" if code <= EXIT_NO else "nothing changed")
+    return code
+
+
+@contextmanager
+def _open_copy(handbook: Path, folder: Path) -> Iterator[Path]:
+    """Copy a handbook into a folder; errors name the handbook of the user."""
+    copy = Path(shutil.copytree(handbook, folder / handbook.resolve().name))
+    with _naming(copy, handbook):
+        yield copy
+
+
+def _say(ctx: click.Context, sentence: str) -> None:
+    if ctx.obj["verbosity"] >= 1:
+        click.echo(sentence, err=True)
 
 
 def _tell_difference(handbook: Path, learned: Path) -> str:
@@ -162,12 +211,11 @@ def _repeat(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for value in values for word in (option, value))
 
 
-def _run_steps(ctx: click.Context, root: Path, steps: list[_Step], *, shared: tuple[str, ...]) -> int:
+def _run_steps(ctx: click.Context, root: Path, steps: list[_Step], *, shared: tuple[str, ...] = ()) -> int:
     """Run the steps in order until one breaks, and return the exit code."""
     worst = EXIT_OK
     for step in steps:
-        if ctx.obj["verbosity"] >= 1:
-            click.echo(f"== {step.command}", err=True)
+        _say(ctx, f"== {step.command}")
         code = _run(ctx, step.command, (str(root), *step.arguments, *shared))
         worst = max(worst, code)
         if code > EXIT_NO:

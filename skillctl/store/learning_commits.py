@@ -166,9 +166,14 @@ def digest_evidence(evidence: Sequence[EvidenceSource]) -> str:
 
 
 def describe_evidence(before: Handbook, after: Handbook) -> str:
-    """Return what a command counted, for a subject: how many traces of which logs."""
+    """Return what a command counted, for a subject: how many traces of which logs; of a log that grew, the new ones."""
     added = [source for source in after.evidence if source not in before.evidence]
-    known = {source.name: source.traces for source in before.evidence if source not in after.evidence}
-    traces = sum(source.traces - known.get(source.name, 0) for source in added)
+    known = {source.name: source for source in before.evidence if source not in after.evidence}
+    traces = sum(source.traces - _count_grown(known.get(source.name), source) for source in added)
     names = ", ".join(dict.fromkeys(source.name for source in added))
     return f"{traces:,} traces of {names}" if added else ""
+
+
+def _count_grown(before: EvidenceSource | None, after: EvidenceSource) -> int:
+    """Return the traces of a log that were counted before: none of one that did not grow."""
+    return before.traces if before is not None and before.bytes < after.bytes else 0

@@ -58,6 +58,17 @@ def match_sources(paths: Mapping[str, str], ledger: Sequence[EvidenceSource]) ->
     return matches
 
 
+def are_counted(paths: Sequence[str], ledger: Sequence[EvidenceSource]) -> bool:
+    """Tell whether all logs were counted to their end, and no others."""
+    meters = []
+    for path in paths:
+        meter = SourceMeter()
+        for piece in read_pieces(path, _ignore_fault):
+            meter.add(piece)
+        meters.append(meter)
+    return {meter.digest for meter in meters} == {entry.digest for entry in ledger}
+
+
 def _find_entry(place: str, ledger: Sequence[EvidenceSource]) -> EvidenceSource | None:
     """Return the longest entry with which a log begins."""
     digests = _digest_prefixes(place, {entry.bytes for entry in ledger})

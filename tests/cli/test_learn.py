@@ -54,6 +54,28 @@ def test_each_step_is_a_commit_on_the_branch_and_all_traces_count_in_the_end(
     assert (handbook / "selections" / "embedded.yaml").is_file()
 
 
+def test_learning_again_from_the_same_traces_changes_nothing_and_commits_nothing(
+    handbook: Path, traces: Path, run: Run
+) -> None:
+    first = run("learn", handbook, "--traces", traces, "--commit")
+    before = _git(handbook, "log", "--format=%H")
+    again = run("learn", handbook, "--traces", traces, "--commit")
+    assert again.exit_code == 0
+    assert _git(handbook, "log", "--format=%H") == before
+    assert _git(handbook, "status", "--porcelain") == ""
+    assert "nothing is left to learn" in again.stderr
+    assert "== select" in again.stderr
+    assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]  # the results are shown all the same
+
+
+def test_a_log_that_grew_is_learned_from_and_no_count_is_negative(handbook: Path, traces: Path, run: Run) -> None:
+    run("learn", handbook, "--traces", traces, "--commit")
+    write_planted_traces(traces, 120)
+    assert run("learn", handbook, "--traces", traces, "--commit").exit_code == 0
+    assert load_handbook(handbook).agents["poet"].profiles["answer"].runs == 120  # type: ignore[index]
+    assert " on -" not in _git(handbook, "log", "--format=%s")
+
+
 def test_a_dry_run_shows_the_difference_and_leaves_the_handbook_alone(handbook: Path, traces: Path, run: Run) -> None:
     result = run("learn", handbook, "--traces", traces, "--dry-run")
     assert result.exit_code == 0

@@ -7,7 +7,7 @@ import pytest
 
 from skillctl.errors import InputError
 from skillctl.model.handbook import EvidenceSource
-from skillctl.store.ledger import SourceMeter, match_sources, source_name, update_ledger
+from skillctl.store.ledger import SourceMeter, are_counted, match_sources, source_name, update_ledger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +66,15 @@ def test_the_ledger_is_in_order_of_name_and_has_each_log_once() -> None:
     assert update_ledger([one], [(None, one), (one, one), (None, _entry(b""))]) == (one,)
     (entry,) = update_ledger([one], [(one, grown)])
     assert (entry.name, entry.digest, entry.bytes, entry.traces) == ("z2", grown.digest, 8, 6)
+
+
+def test_logs_are_counted_where_the_ledger_has_all_of_them_to_the_end_and_nothing_else(tmp_path: Path) -> None:
+    entry, other = _entry(b"one\n"), _entry(b"two\n", "u")
+    path = str(_write(tmp_path / "t.gz", gzip.compress(b"one\n")))
+    assert are_counted([path], [entry])
+    assert not are_counted([path], [entry, other])
+    assert not are_counted([path], [])
+    assert not are_counted([str(_write(tmp_path / "grown", b"one\ntwo\n"))], [entry])
 
 
 def test_standard_input_keeps_its_name() -> None:
