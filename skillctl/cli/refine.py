@@ -62,8 +62,9 @@ def refine_command(
     """Split, merge and add skills where the evidence asks for it.
 
     A skill is split when agents do differently well on two parts of its queries, siblings are merged when no agent
-    tells them apart, and a skill is added where routing failed although some agent succeeded. An edit is made only
-    if routing of the validation queries does not get worse by it. Counts are taken anew from the traces; one that
+    tells them apart, and a skill is added where routing failed although some agent succeeded, for what no skill
+    explains yet. An edit is made only if routing of the validation queries does not get worse by it, an addition only
+    if it gets better. Counts are taken anew from the traces; one that
     names a skill which was split counts for the part that its text is of. A skill with finer ones is split when its
     queries differ beyond what these explain, and they go below the halves.
 

@@ -32,7 +32,8 @@ def propose_additions(bench: ModeBench, standing: Standing, drawing: Drawing) ->
     """Return skills for kinds of queries on which the choice fails although another agent succeeds.
 
     Kinds are clusters of such queries in one half of the traces. The evidence that they are an ability of their own
-    is that of the other half, where the queries nearer to a cluster than to the rest are compared with the rest.
+    is that of the other half, where the queries nearer to a cluster than to the rest are compared with the rest. Those
+    with the same heaviest skills at all depths are a stratum: what the skills that there are explain is no evidence.
     """
     failed = _find_failures(bench, standing)
     halves = split_in_halves(len(failed), np.random.default_rng([drawing.seed, len(failed)]))
@@ -41,7 +42,7 @@ def propose_additions(bench: ModeBench, standing: Standing, drawing: Drawing) ->
         for own, test in (halves, halves[::-1])
         for kind in _find_kinds(bench.points, own, failed, np.random.default_rng([drawing.seed, len(own)]))
     ]
-    main = standing.find_homes()
+    main, places = standing.find_homes(), standing.find_places()
     found = []
     for inside, test in kinds:
         rows, parent = _find_surroundings(standing, main, inside)
@@ -50,7 +51,7 @@ def propose_additions(bench: ModeBench, standing: Standing, drawing: Drawing) ->
         halves_of = np.bincount(sides, minlength=2).min(), np.bincount(1 - inside[rows], minlength=2).min()
         if halves_of[0] < MIN_PART // 2 or halves_of[1] < MIN_PART:
             continue
-        evidence = bench.take_lesson(test[among]).weigh_sides(sides)
+        evidence = bench.take_lesson(test[among], places[test[among]]).weigh_sides(sides)
         found.append((evidence, rows, rows[inside[rows]], parent))
     least = find_threshold(len(found))
     return [

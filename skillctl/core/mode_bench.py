@@ -199,7 +199,12 @@ class ModeBench:
         self.losses: Floats = np.where(known, 1.0 - self.training.success, 0.0)
 
     def take_lesson(self, rows: NDArray[np.int64], strata: NDArray[np.int64] | None = None) -> Lesson:
-        """Return some training queries with what agents made of them, in strata whose difference is known."""
+        """Return some training queries with what agents made of them, in strata whose difference is known.
+
+        One stratum is none.
+        """
+        if strata is not None and len(np.unique(strata)) == 1:
+            strata = None
         tasks = [self.training.tasks[row] for row in rows]
         return Lesson(self.points[rows], self.wins[rows], self.losses[rows], tasks, strata)
 

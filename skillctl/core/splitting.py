@@ -63,7 +63,7 @@ def _list_groups(standing: Standing) -> Iterator[tuple[Skill | None, Rows, Rows 
     for skill, rows in zip(standing.skills, standing.find_rows(homes), strict=True):
         is_stood_for = skill.id in parents and len(np.unique(homes[rows])) == 1
         if len(rows) >= 2 * MIN_PART and not is_stood_for:
-            yield skill, rows, places[rows] if np.ptp(places[rows]) else None
+            yield skill, rows, places[rows]
 
 
 def _write_split(

@@ -33,14 +33,15 @@ class Comparison(NamedTuple):
 def compare_standings(before: Standing, after: Standing, kind: Kind, seed: int) -> Comparison:
     """Return whether validation lets an edit pass.
 
-    A finer handbook must earn its length: the estimate of a split or an addition must be at least 0. A merge makes
-    it shorter: its interval must include 0 or lie above it, and so must that of all merges since the last other edit,
-    which the caller sees to. Without a validation query in the mode nothing passes.
+    A finer handbook must earn its length: the estimate of a split must be at least 0, and that of an addition above
+    it, as it is proposed for nothing but better choices. A merge makes it shorter: its interval must include 0 or lie
+    above it, and so must that of all merges since the last other edit, which the caller sees to. Without a validation
+    query in the mode nothing passes.
     """
     queries = len(before.reward)
     if not queries:
         return Comparison(None, 0, 0, passes=False)
     gain = estimate(Resamples(queries, seed).means(after.reward - before.reward))
     assert gain is not None  # noqa: S101 - the mean of at least one finite difference is defined
-    bound = gain.high if kind == "merge" else gain.value
-    return Comparison(gain, int(np.count_nonzero(before.chosen != after.chosen)), queries, passes=bound >= 0)
+    passes = {"split": gain.value >= 0, "merge": gain.high >= 0, "addition": gain.value > 0}[kind]
+    return Comparison(gain, int(np.count_nonzero(before.chosen != after.chosen)), queries, passes=passes)

@@ -174,3 +174,28 @@ def test_a_skill_whose_finer_ones_explain_it_is_left_alone() -> None:
 
     verdicts = list(refine_skills(make_tree(), make(1, 0), make(2, 5000), LetterVectors()))
     assert not any(verdict.applied for verdict in verdicts if verdict.proposal.kind == "split")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_skill_is_added_for_failures_that_the_skills_that_there_are_explain(seed: int) -> None:
+    def make(seed: int, first: int, count: int) -> list[Trace]:
+        rng = np.random.default_rng(seed)
+        rates = {"a": (0.5, 0.95), "b": (0.5, 0.1), "c": (0.5, 0.5)}  # whoever is asked fails often in the first style
+        return [
+            Trace(f"{n}-{agent}", f"q{n}", style(n), agent, success=bool(rng.random() < own[n // 3 % 2]))
+            for n in range(first, first + count)
+            for agent, own in rates.items()
+        ]
+
+    skills = [
+        Skill(
+            SkillId(f"answer.{name}.{topic}"),
+            f"Works on {topic}.",
+            examples=tuple(style(9000 + 6 * row + place + 3 * half) for row in range(4)),
+        )
+        for half, name in enumerate(("child", "json"))
+        for place, topic in enumerate(TOPICS)
+    ]
+    handbook = make_handbook(*sorted(skills, key=lambda skill: skill.id))
+    verdicts = list(refine_skills(handbook, make(seed, 0, 180), make(seed + 50, 6000, 120), LetterVectors(), seed=seed))
+    assert [verdict for verdict in verdicts if verdict.proposal.kind == "addition"] == []

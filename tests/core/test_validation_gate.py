@@ -21,11 +21,21 @@ def make_standing(reward: list[float]) -> Standing:
     [
         ([1, 1, 1, 0] * 10, "split", True),
         ([1, 0, 1, 0] * 10, "split", True),
-        ([1, 0, 1, 0] * 9 + [1, 0, 0, 0], "addition", False),
+        ([1, 1, 1, 0] * 10, "addition", True),
+        ([1, 0, 1, 0] * 10, "addition", False),
+        ([1, 0, 1, 0] * 9 + [1, 0, 0, 0], "split", False),
         ([1, 0, 1, 0] * 9 + [1, 0, 0, 0], "merge", True),
         ([0, 0, 0, 0] * 10, "merge", False),
     ],
-    ids=["better", "the same", "worse by one", "a merge within chance", "a merge that hurts"],
+    ids=[
+        "better",
+        "the same",
+        "an addition that is better",
+        "an addition that moves nothing",
+        "worse by one",
+        "a merge within chance",
+        "a merge that hurts",
+    ],
 )
 def test_an_edit_passes_where_validation_does_not_get_worse(after: list[float], kind: str, passes: bool) -> None:  # noqa: FBT001
     found = compare_standings(make_standing([1, 0, 1, 0] * 10), make_standing(after), kind, 0)  # type: ignore[arg-type]
