@@ -104,7 +104,10 @@ def _discover(
         return discover_skills(mode, outcomes, WordVectors(), rng, candidates=candidates, taken=taken)
 
     proposed = [] if propose is None else propose(mode, outcomes)
-    own = discover(find_label_candidates(outcomes) if options.uses_labels else [])
+    labels = find_label_candidates(outcomes) if options.uses_labels else []
+    own = discover(labels)
+    if labels and not own.skills:
+        own = discover([])._replace(remark="the labels foresee no held-out outcomes: sought without them")
     return _choose(own, discover(proposed)) if proposed else own
 
 

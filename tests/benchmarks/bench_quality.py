@@ -59,7 +59,11 @@ class Split(NamedTuple):
     test: Outcomes
     points: Floats
     new: Floats
-    rng: np.random.Generator
+    seed: tuple[int, int]
+
+    def open_rng(self) -> np.random.Generator:
+        """Return the generator of one router: what one draws changes nothing for the others."""
+        return np.random.default_rng(self.seed)
 
 
 def load(folder: Path, name: str) -> Outcomes:
@@ -92,7 +96,7 @@ def split(outcomes: Outcomes, size: int, seed: int) -> Split:
         test,
         project(space, known.semantic, known.surface).points.astype(np.float64),
         project(space, new.semantic, new.surface).points.astype(np.float64),
-        rng,
+        (seed, size),
     )
 
 
@@ -102,7 +106,9 @@ def predict_handbook(part: Split, *, labels: bool) -> Floats:
     names = sorted({task for task in train.tasks if task}) if labels else []
     places = {name: np.flatnonzero([task == name for task in train.tasks]) for name in names}
     candidates = [Candidate(name, rows) for name, rows in places.items() if len(rows) >= 5]
-    found = discover_skills("m", train, VECTORS, part.rng, candidates=candidates if len(candidates) > 1 else ())
+    found = discover_skills("m", train, VECTORS, part.open_rng(), candidates=candidates if len(candidates) > 1 else ())
+    if labels and not found.skills:
+        found = discover_skills("m", train, VECTORS, part.open_rng())
     if not found.skills or found.calibration is None:
         return np.tile(agent_means(train.success), (len(part.test.texts), 1))
     settings = OrchestratorSettings(temperature=found.calibration.temperature)
@@ -133,7 +139,7 @@ ROUTERS: dict[str, Callable[[Split], Floats]] = {
     "ridge 3": lambda part: predict_ridge(part.points, part.train.success, part.new, penalty=3.0),
     "ridge 30": lambda part: predict_ridge(part.points, part.train.success, part.new, penalty=30.0),
     "cluster mean": lambda part: predict_cluster_mean(
-        part.points, part.train.success, part.new, clusters=10, rng=part.rng
+        part.points, part.train.success, part.new, clusters=10, rng=part.open_rng()
     ),
     "raw rate, true labels": predict_by_label,
 }

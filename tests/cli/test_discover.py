@@ -67,6 +67,18 @@ def test_a_log_without_steps_leaves_the_insights_of_an_earlier_one(
     assert (handbook / "modes" / "look.yaml").read_bytes() == before
 
 
+def test_where_labels_tell_nothing_skills_are_sought_without_them(
+    handbook: Path, traces: Path, run: Run, tmp_path: Path
+) -> None:
+    mixed = tmp_path / "mixed.jsonl"
+    lines = [json.loads(line) for line in traces.read_text().splitlines()]
+    mixed.write_text("".join(json.dumps({**line, "task": f"t{line['query_id'] // 2 % 2}"}) + "\n" for line in lines))
+    result = run("discover", handbook, "--traces", mixed)
+    assert "answer: the labels foresee no held-out outcomes: sought without them" in result.stderr
+    kinds = [{int(query) % 2 for query in skill.origin.queries} for skill in load_handbook(handbook).skills["answer"]]  # type: ignore[index,union-attr]
+    assert sorted(map(sorted, kinds)) == [[0], [1]]
+
+
 def test_a_log_that_is_too_small_leaves_the_skills_of_an_earlier_one(
     handbook: Path, traces: Path, run: Run, tmp_path: Path
 ) -> None:
