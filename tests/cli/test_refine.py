@@ -70,6 +70,18 @@ def test_a_dry_run_shows_the_same_proposals_and_writes_nothing(tmp_path: Path, r
     assert all(name in table.stdout for one in proposals for name in one["made"])
 
 
+def test_twins_with_a_hundred_queries_each_are_merged_and_stay_so_without_the_note(tmp_path: Path, run: Run) -> None:
+    book, logs = make_book(tmp_path, run, TWINS, {**ALIKE, "fourth": (0.45, 0.45)}, count=200)
+    (proposal,) = json.loads(run("refine", book, *logs, "-o", "json").stdout)["proposals"]
+    assert (proposal["kind"], proposal["applied"]) == ("merge", True)
+    text = (book / "handbook.yaml").read_text(encoding="utf-8")
+    assert "\nrefined:\n" in text
+    (book / "handbook.yaml").write_text(text.partition("\nrefined:\n")[0] + "\n", encoding="utf-8")
+    again = json.loads(run("refine", book, *logs, "-o", "json").stdout)
+    assert not again["is_known"]
+    assert again["proposals"] == []
+
+
 def test_planted_twins_are_merged_and_their_counts_add_up(tmp_path: Path, run: Run) -> None:
     book, logs = make_book(tmp_path, run, TWINS, ALIKE, count=400)
     old = load_handbook(book).agents["adder"].profiles["answer"].competence

