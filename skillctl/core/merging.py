@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ from skillctl.core.skill_writing import MOST_QUERIES
 from skillctl.model.handbook import Origin, Skill, SkillId
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from skillctl.core.mode_bench import ModeBench, Standing
@@ -34,6 +37,8 @@ MIN_RUNS = 30.0
 # Of simulated pairs with 100 runs of four agents each it merges 8 of 10 twins, and less than 1 of 100 where the chances
 # of one agent are 0.3 apart; with 50 runs 6 of 10, and 3 of 100.
 THRESHOLD = math.log(5.0)
+_MOST_PARTS = 2
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![^“]*”)")  # not within the query that a description quotes
 
 
 def propose_merges(bench: ModeBench, standing: Standing) -> list[Proposal]:
@@ -86,7 +91,7 @@ def _write_merge(
     first, second = standing.skills[kept], standing.skills[gone]
     merged = replace(
         first,
-        description=_join_descriptions(first, second),
+        description=join_descriptions((first, second), (len(rows[kept]), len(rows[gone]))),
         indicators=tuple(dict.fromkeys((*first.indicators, *second.indicators))),
         examples=_choose_texts(bench, both, first, second),
         origin=Origin(
@@ -119,10 +124,19 @@ def _find_sources(skill: Skill) -> tuple[SkillId, ...]:
     return skill.origin.source_skills if skill.origin is not None and skill.origin.how == MERGED else ()
 
 
-def _join_descriptions(first: Skill, second: Skill) -> str:
-    if second.description in first.description:
-        return first.description
-    return f"{first.description.rstrip()} {second.description}"
+def join_descriptions(skills: Sequence[Skill], queries: Sequence[int]) -> str:
+    """Return what the two largest parts of merged skills say: what all say would be no description any more.
+
+    A part is a skill, or a sentence of one that was merged before: each of the skills in it is taken to have an equal
+    share of its queries.
+    """
+    parts = [
+        (count / max(1, len(_find_sources(skill))), sentence)
+        for skill, count in zip(skills, queries, strict=True)
+        for sentence in (_SENTENCE_END.split(skill.description) if _find_sources(skill) else [skill.description])
+    ]
+    largest = sorted(parts, key=lambda part: -part[0])
+    return " ".join(list(dict.fromkeys(sentence.strip() for _, sentence in largest))[:_MOST_PARTS])
 
 
 def _choose_texts(bench: ModeBench, rows: Rows, first: Skill, second: Skill) -> tuple[str, ...]:
