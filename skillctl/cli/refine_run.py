@@ -14,8 +14,10 @@ from skillctl.cli.refine_llm import open_adviser
 from skillctl.cli.replay_logs import read_log
 from skillctl.cli.trace_sources import TraceSources
 from skillctl.core.half_life import parse_half_life
+from skillctl.core.mode_bench import has_verdicts
 from skillctl.core.refining import find_overlap, is_refined, note_refined, refine_skills
 from skillctl.errors import InputError
+from skillctl.report.problems import count_of
 from skillctl.report.refinement import RefinementCounts, say_edit, say_reasons
 from skillctl.store.handbook_dir import save_handbook
 from skillctl.store.ledger import match_sources
@@ -89,11 +91,13 @@ def refine_handbook(handbook: Handbook, root: Path, plan: RefinePlan, learning: 
     """Refine a handbook, and save and commit it after each edit unless the run is dry.
 
     Raises:
-        InputError: If a query is in both logs, or the handbook has evidence that is not in the training logs.
+        InputError: If validation has no verdict, a query is in both logs, or the handbook has evidence that is not in
+            the training logs.
     """
     _require_models(handbook, plan)
     training = read_log(tuple(plan.places.values()), success_at=plan.success_at, is_quiet=plan.is_quiet)
     validation = read_log(plan.validation, success_at=plan.success_at, is_quiet=plan.is_quiet)
+    _require_verdicts(handbook, validation)
     _refuse_overlap(training, validation)
     _require_all_evidence(handbook, plan, root)
     digests = training.digest, validation.digest
@@ -134,6 +138,13 @@ def _require_models(handbook: Handbook, plan: RefinePlan) -> None:
     if plan.models is not None:
         for name in filter(None, [plan.llm, plan.noted_orchestrator]):
             plan.models.find_endpoint(name, handbook)
+
+
+def _require_verdicts(handbook: Handbook, validation: TraceLog) -> None:
+    if not has_verdicts(handbook, validation.traces):
+        message = f"{count_of(len(validation.traces), 'trace')} and no verdict on an agent of the handbook"
+        hint = "give traces of other queries with `success` or `score`: without them no edit can be judged"
+        raise InputError(message, where="--validation", hint=hint)
 
 
 def _refuse_overlap(training: TraceLog, validation: TraceLog) -> None:

@@ -249,6 +249,16 @@ class ModeBench:
         return Weighed(inner, inner.weigh(self._texts), {text: row for row, text in enumerate(self._texts)})
 
 
+def has_verdicts(handbook: Handbook, traces: Sequence[Trace]) -> bool:
+    """Tell whether any query of these traces has a verdict on an agent that works in its mode."""
+    agents = sorted(handbook.agents)
+    for mode in handbook.modes:
+        works = np.array([mode in handbook.agents[agent].modes for agent in agents], bool)
+        if _tabulate(traces, mode, handbook.default_mode(), agents, works).texts:
+            return True
+    return False
+
+
 def _tabulate(
     traces: Sequence[Trace], mode: str, default: str, agents: Sequence[str], works: NDArray[np.bool_]
 ) -> Outcomes:

@@ -156,6 +156,21 @@ def test_a_query_in_both_logs_is_an_error(tmp_path: Path, run: Run, changed: dic
     assert read_book(book) == before
 
 
+@pytest.mark.parametrize("left", [{"success": None}, {"agent": "stranger"}, None])
+def test_validation_without_a_verdict_is_an_error_that_says_what_to_do(
+    tmp_path: Path, run: Run, left: dict[str, Any] | None
+) -> None:
+    book, logs = make_book(tmp_path, run, MIXED, OPPOSED, count=40)
+    lines = [json.loads(line) for line in logs[3].read_text(encoding="utf-8").splitlines()]
+    write_lines(logs[3], [] if left is None else [line | left for line in lines])
+    before = read_book(book)
+    result = run("refine", book, *logs)
+    assert result.exit_code == 3
+    assert "and no verdict on an agent of the handbook" in result.stderr
+    assert "give traces of other queries with `success` or `score`" in result.stderr
+    assert read_book(book) == before
+
+
 def test_evidence_of_a_log_that_is_not_given_is_not_lost(tmp_path: Path, run: Run) -> None:
     book, logs = make_book(tmp_path, run, MIXED, OPPOSED, count=40)
     more = write_lines(tmp_path / "more.jsonl", make_mixture(("sums",), {"adder": (0.9,)}, 5, 3, first=5000))
