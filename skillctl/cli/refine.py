@@ -68,6 +68,9 @@ def refine_command(
     names a skill which was split counts for the part that its text is of. A skill with finer ones is split when its
     queries differ beyond what these explain, and they go below the halves.
 
+    A run that proposes nothing changes nothing. One that ends with edits or rejected proposals notes in handbook.yaml
+    (`refined`) that nothing is left with these data and skills, so that another run need not try again.
+
     With --llm, a language model names what the edits make and gives a second opinion on each, in at most two calls a
     proposal. It changes no verdict: a name is used only if routing is as good with it. With --dry-run too it is asked,
     as its replies are kept.

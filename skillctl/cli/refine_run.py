@@ -187,12 +187,17 @@ class _Writer:
         self._pending = verdict
 
     def finish(self, digests: tuple[str, str], proposals: int, validation: TraceLog) -> None:
-        """Write the last edit with the note that nothing is left; or the note alone."""
+        """Write the last edit with the note that nothing is left; or the note alone where proposals were rejected.
+
+        A run without a proposal leaves everything as it is: another one finds none either, so there is nothing to note.
+        """
         if self._pending is not None:
             self._flush(digests)
             return
+        if not proposals:
+            return
         after = note_refined(self.saved, *digests, self._plan.noted_orchestrator)
-        subject = f"Find nothing to refine in {proposals} proposals" if proposals else "Find nothing to refine"
+        subject = f"Note that {count_of(proposals, 'rejected proposal')} need not be made again"
         lesson = Lesson(
             "refine", subject, self.saved, after, model=self._plan.used_models, validation=validation.digest
         )

@@ -116,6 +116,32 @@ def test_a_never_tried_pair_is_not_merged(tmp_path: Path, run: Run) -> None:
     )
 
 
+def test_a_run_that_proposes_nothing_changes_and_commits_nothing(git_repo: Path, run: Run) -> None:
+    apart = {"adder": (0.95, 0.1), "poet": (0.1, 0.95), "both": (0.6, 0.6)}
+    book, logs = make_book(git_repo, run, TWINS, apart)
+    git(git_repo, "add", ".")
+    git(git_repo, "commit", "-q", "-m", "first")
+    result = run("refine", book, *logs, "--commit", "-o", "json")
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["proposals"], data["changed"]) == (0, [], False)
+    assert git(git_repo, "log", "--format=%s") == "first\n"
+    assert git(git_repo, "status", "--porcelain") == ""
+
+
+def test_rejected_proposals_are_noted_and_not_made_again(git_repo: Path, run: Run) -> None:
+    book, logs = make_book(git_repo, run, MIXED, OPPOSED)
+    turned = {agent: rates[::-1] for agent, rates in OPPOSED.items()}
+    write_lines(logs[3], make_mixture(("sums", "rhymes"), turned, 80, 2, first=1000))
+    git(git_repo, "add", ".")
+    git(git_repo, "commit", "-q", "-m", "first")
+    data = json.loads(run("refine", book, *logs, "--commit", "-o", "json").stdout)
+    assert {one["applied"] for one in data["proposals"]} == {False}
+    assert data["changed"]
+    assert git(git_repo, "log", "-1", "--format=%s").startswith("Note that 1 rejected proposal need")
+    again = json.loads(run("refine", book, *logs, "--commit", "-o", "json").stdout)
+    assert (again["is_known"], again["proposals"], again["changed"]) == (True, [], False)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_only_harder_for_everybody_is_left_alone(tmp_path: Path, run: Run, seed: int) -> None:
     harder = {"adder": (0.95, 0.7), "poet": (0.7, 0.3), "both": (0.8, 0.4)}
