@@ -80,7 +80,7 @@ def open_sides(handbook: Path, revisions: tuple[str, ...]) -> tuple[Snapshot, Sn
 
     if len(revisions) == 1 and is_handbook(Path(revisions[0])):
         return snapshot_folder(handbook), snapshot_folder(Path(revisions[0]))
-    repository = open_repository(handbook)
+    repository = open_repository(handbook, instead="name two folders to compare")
     ends = _split_revisions(repository, revisions)
     older = snapshot_revision(repository, handbook, ends[0]) if repository.has_commits() or revisions else None
     newer = snapshot_revision(repository, handbook, ends[1]) if len(ends) > 1 else snapshot_folder(handbook)

@@ -108,7 +108,8 @@ def _summary(draft: Handbook, root: Path, sources: tuple[str, ...], *, dry_run: 
     if dry_run:
         return f"would make {root} with {made}; nothing was written"
     if sources:
-        next_step = shlex.join(["skillctl", "profile", str(root), "--traces", sources[0]])
+        steps = (["skillctl", command, str(root), "--traces", sources[0]] for command in ("discover", "profile"))
+        next_step = ", then ".join(map(shlex.join, steps))
     elif draft.agents:
         next_step = shlex.join(["skillctl", "show", str(root)])
     else:

@@ -159,8 +159,12 @@ class Repository:
         return contents
 
 
-def open_repository(place: Path) -> Repository:
+def open_repository(place: Path, *, instead: str = "") -> Repository:
     """Return the repository that a path lies in; the path itself need not exist any more.
+
+    Args:
+        place: The path.
+        instead: What else the user can do where it lies in none.
 
     Raises:
         GitError: If it lies in none, or git is not installed.
@@ -173,7 +177,9 @@ def open_repository(place: Path) -> Repository:
         words = _words_of(done)
         if "not a git repository" in words:
             message = "is not in a git repository"
-            raise GitError(message, where=str(place), hint="make one with `git init`, or name two folders to compare")
+            raise GitError(
+                message, where=str(place), hint=", or ".join(filter(None, ["make one with `git init`", instead]))
+            )
         raise GitError(words, where=str(place))
     top = os.fsdecode(done.stdout).removesuffix("\n")
     if not top:
@@ -194,7 +200,7 @@ def _run(folder: Path, args: Sequence[str], data: bytes | None) -> subprocess.Co
         return subprocess.run(command, cwd=folder, env=environment, input=data or b"", capture_output=True, check=False)
     except FileNotFoundError as error:
         message = "git is not installed"
-        raise GitError(message, hint="install git, or name two folders to compare") from error
+        raise GitError(message, hint="install git") from error
 
 
 def _words_of(done: subprocess.CompletedProcess[bytes]) -> str:

@@ -75,7 +75,7 @@ def prepare_commits(root: Path, branch: str | None = None) -> LearningCommits:
             staged or under way, or the handbook has changes that are not committed.
         UsageError: If the branch's name is none.
     """
-    repository = open_repository(root)
+    repository = open_repository(root, instead="leave out --commit")
     _require_identity(repository)
     _require_calm(repository)
     if branch is None and repository.attempt("symbolic-ref", "-q", "HEAD").returncode:

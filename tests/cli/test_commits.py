@@ -151,7 +151,7 @@ def test_outside_a_repository_nothing_is_changed(tmp_path: Path, log: Path, run:
     save_handbook(Handbook("h", modes={"answer": Mode("answer")}, skills={"answer": ()}), tmp_path / "h")  # type: ignore[dict-item, arg-type]
     result = run("profile", tmp_path / "h", "--traces", log, "--commit")
     assert result.exit_code == 3
-    assert "is not in a git repository" in result.stderr
+    assert "is not in a git repository (make one with `git init`, or leave out --commit)" in result.stderr
 
 
 def test_a_branch_without_a_commit_and_a_bad_name_are_wrong_usage(root: Path, log: Path, run: Run) -> None:

@@ -148,7 +148,7 @@ def test_outside_a_repository_the_error_says_so(tmp_path: Path, run: Run) -> Non
     save_handbook(BEFORE, tmp_path / "h")
     result = run("diff", tmp_path / "h")
     assert result.exit_code == 3
-    assert "is not in a git repository" in result.stderr
+    assert "is not in a git repository (make one with `git init`, or name two folders to compare)" in result.stderr
 
 
 def test_a_hook_s_variables_do_not_lead_to_another_repository(

@@ -52,6 +52,9 @@ def test_agents_and_modes_come_from_traces(tmp_path: Path, run: Run) -> None:
     two = tmp_path / "two.jsonl.gz"
     two.write_bytes(gzip.compress(_trace("../../x", mode="code").encode()))
     result = run("init", tmp_path / "h", "--agents-from", one, "--agents-from", two)
+    root = tmp_path / "h"
+    steps = f"skillctl discover {root} --traces {one}, then skillctl profile {root} --traces {one}"
+    assert f"next: {steps}\n" in result.stderr
     assert result.exit_code == 0
     assert f"skillctl profile {tmp_path}/h --traces {one}" in result.stderr
     handbook = load_handbook(tmp_path / "h")
