@@ -76,8 +76,9 @@ def learn_command(
 
     At the end all traces are counted as evidence, those kept aside as well. With --dry-run all of it happens to a
     copy, and the difference is shown. Where all traces were counted before, a copy tells first whether anything would
-    change; if not, nothing is written or committed. A language model as orchestrator names the skills to profile,
-    refine and select by, and --max-cost holds for all of that together.
+    change; if not, nothing is written or committed. Skills that were refined with the same traces are not discovered
+    anew. A language model as orchestrator names the skills to profile, refine and select by, and --max-cost holds for
+    all of that together.
 
     \b
       skillctl learn my-handbook --traces traces.jsonl.gz --dry-run
@@ -91,6 +92,12 @@ def learn_command(
     with tempfile.TemporaryDirectory(prefix="skillctl-learn-") as folder:
         parts = TraceParts(paths, validation) if validation else _keep_aside(paths, Path(folder))
         steps = _plan(parts, paths, _Orchestrator(orchestrator, model_options), labels=labels, seed=seed)
+        if _has_refined(handbook, parts, orchestrator):
+            _say(
+                ctx,
+                "discover is left out: its skills were refined with these traces since, and it would bring them back",
+            )
+            steps = steps[1:]
         if dry_run:
             code: int | None = _show_difference(ctx, handbook, steps, Path(folder))
         else:
@@ -98,6 +105,16 @@ def learn_command(
         if code is None:
             code = _run_steps(ctx, handbook, steps, shared=("--commit",) if commit else ())
     ctx.exit(code)
+
+
+def _has_refined(handbook: Path, parts: TraceParts, orchestrator: str) -> bool:
+    """Tell whether refinement came to its end with these traces and the skills as they are."""
+    from skillctl.core.refining import is_refined
+    from skillctl.store.handbook_dir import load_handbook
+    from skillctl.store.ledger import digest_logs
+
+    noted = orchestrator if is_language_model(orchestrator) else None
+    return is_refined(load_handbook(handbook), digest_logs(parts.training), digest_logs(parts.validation), noted)
 
 
 def _show_difference(ctx: click.Context, handbook: Path, steps: list[_Step], folder: Path) -> int:

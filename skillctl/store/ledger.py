@@ -60,13 +60,16 @@ def match_sources(paths: Mapping[str, str], ledger: Sequence[EvidenceSource]) ->
 
 def are_counted(paths: Sequence[str], ledger: Sequence[EvidenceSource]) -> bool:
     """Tell whether all logs were counted to their end, and no others."""
-    meters = []
+    return {digest_logs([path]) for path in paths} == {entry.digest for entry in ledger}
+
+
+def digest_logs(paths: Sequence[str]) -> str:
+    """Return the digest of the decompressed bytes of all logs together."""
+    meter = SourceMeter()
     for path in paths:
-        meter = SourceMeter()
         for piece in read_pieces(path, _ignore_fault):
             meter.add(piece)
-        meters.append(meter)
-    return {meter.digest for meter in meters} == {entry.digest for entry in ledger}
+    return meter.digest
 
 
 def _find_entry(place: str, ledger: Sequence[EvidenceSource]) -> EvidenceSource | None:

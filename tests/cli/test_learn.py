@@ -7,6 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from mixtures import make_mixture, write_lines
 from scripted_models import MODEL, asked, make_install
 from sums_and_poems import write_planted_traces
 
@@ -66,6 +67,24 @@ def test_learning_again_from_the_same_traces_changes_nothing_and_commits_nothing
     assert "nothing is left to learn" in again.stderr
     assert "== select" in again.stderr
     assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]  # the results are shown all the same
+
+
+def test_what_was_refined_is_not_discovered_again(git_repo: Path, tmp_path: Path, run: Run) -> None:
+    rates = {"a": (0.9, 0.9, 0.1), "b": (0.2, 0.2, 0.9), "c": (0.6, 0.6, 0.4), "d": (0.4, 0.4, 0.7)}
+    lines = make_mixture(("sums", "rhymes", "code"), rates, 600, 1)
+    kinds = ("sums", "rhymes", "code")
+    traces = write_lines(
+        tmp_path / "t.jsonl", [line | {"task": kinds[int(line["query_id"][1:]) % 3]} for line in lines]
+    )
+    root = git_repo / "h"
+    assert run("init", root, "--agents-from", traces).exit_code == 0
+    assert run("learn", root, "--traces", traces, "--commit").exit_code == 0
+    before = _git(root, "log", "--format=%s")
+    assert "Merge answer.rhymes, answer.sums into " in before
+    again = run("learn", root, "--traces", traces, "--commit")
+    assert again.exit_code == 0
+    assert "discover is left out" in again.stderr
+    assert _git(root, "log", "--format=%s") == before
 
 
 def test_a_log_that_grew_is_learned_from_and_no_count_is_negative(handbook: Path, traces: Path, run: Run) -> None:
