@@ -114,7 +114,7 @@ def _discover(
 def _choose(own: Discovery, proposed: Discovery) -> Discovery:
     """Return the skills that were proposed, unless those found without them foresee clearly more."""
     if proposed.calibration is None:
-        return own
+        return own._replace(remark="outcomes do not tell the proposals apart: none is used")
     found = f"{proposed.calibration.gain:.4f} ± {proposed.calibration.standard_error:.4f} a query"
     is_behind = own.calibration is not None and bool(own.skills)
     if own.calibration is not None and is_behind:

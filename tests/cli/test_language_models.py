@@ -227,7 +227,7 @@ def test_proposals_that_no_outcome_supports_do_not_replace_what_was_found_withou
     script(lambda _: json.dumps({"skills": [noise]}))
     result = run("discover", root, "--traces", log, "--llm", MODEL)
     assert result.exit_code == 0
-    assert "answer: the proposals foresee" in result.stderr
+    assert "answer: outcomes do not tell the proposals apart: none is used" in result.stderr
     assert "even" not in (root / "skills" / "answer.yaml").read_text()
 
 
