@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skillctl.core.replay import Board
+from skillctl.core.evaluate.replay import Board
 
 
 def make_board(success: object, **columns: object) -> Board:

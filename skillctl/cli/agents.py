@@ -201,7 +201,7 @@ def _with_agent(book: Handbook, agent: Agent, like: tuple[str, ...]) -> Handbook
 
 
 def _inherit(book: Handbook, agent: Agent, like: tuple[str, ...]) -> Agent:
-    from skillctl.core.inheriting import inherit_profiles
+    from skillctl.core.agents.inheriting import inherit_profiles
 
     return inherit_profiles(book, agent, like)
 

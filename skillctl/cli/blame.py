@@ -13,8 +13,8 @@ from skillctl.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
-    from skillctl.core.handbook_comparison import Comparison, CostChange, Finding
+    from skillctl.core.diff.competence_changes import CompetenceChange, FirstEvidence
+    from skillctl.core.diff.handbook_comparison import Comparison, CostChange, Finding
 
 
 @click.command("blame")
@@ -65,8 +65,8 @@ def _keep_about(skill: str | None, agent: str | None) -> Callable[[Comparison], 
 
 
 def _is_about(finding: Finding, skill: str | None, agent: str | None) -> bool:
-    from skillctl.core.handbook_comparison import FieldChange, OwnerChange, SelectionChange
-    from skillctl.core.skill_changes import SkillChange
+    from skillctl.core.diff.handbook_comparison import FieldChange, OwnerChange, SelectionChange
+    from skillctl.core.diff.skill_changes import SkillChange
 
     if isinstance(finding, SkillChange):
         return agent is None and skill in {*finding.skills, *finding.sources}
@@ -79,7 +79,7 @@ def _is_about(finding: Finding, skill: str | None, agent: str | None) -> bool:
 
 def _is_in(finding: CompetenceChange | FirstEvidence | CostChange, skill: str | None) -> bool:
     """Tell whether a finding of an agent is about a skill; a cost is about none."""
-    from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
+    from skillctl.core.diff.competence_changes import CompetenceChange, FirstEvidence
 
     if skill is None:
         return True

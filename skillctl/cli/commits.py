@@ -110,7 +110,7 @@ def commit_learning(learning: LearningCommits | None, lesson: Lesson) -> str | N
 
 
 def _headlines(lesson: Lesson) -> tuple[str, ...]:
-    from skillctl.core.handbook_comparison import compare_handbooks
+    from skillctl.core.diff.handbook_comparison import compare_handbooks
     from skillctl.report.change_sentences import Style, say_finding
     from skillctl.report.diff_text import say_noise
 

@@ -11,8 +11,8 @@ from skillctl.cli.options import handbook_argument, output_option
 from skillctl.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from skillctl.core.change_effect import Effect
-    from skillctl.core.handbook_comparison import Comparison
+    from skillctl.core.diff.change_effect import Effect
+    from skillctl.core.diff.handbook_comparison import Comparison
     from skillctl.store.git import Repository
     from skillctl.store.handbook_revision import Pair, Snapshot
 
@@ -53,7 +53,7 @@ def diff_command(
       skillctl diff old-handbook new-handbook --exit-code
     """
     from skillctl.cli.diff_effect import EffectOptions, find_effect
-    from skillctl.core.handbook_comparison import compare_handbooks
+    from skillctl.core.diff.handbook_comparison import compare_handbooks
     from skillctl.store.handbook_revision import load_pair
 
     before, after = open_sides(handbook, revisions)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from skillctl.core.batch_routing import RouteOptions, Router
-    from skillctl.core.change_effect import Effect
-    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.diff.change_effect import Effect
+    from skillctl.core.orchestrate.orchestration import Orchestrator
+    from skillctl.core.route.batch_routing import RouteOptions, Router
     from skillctl.model.handbook import Handbook
     from skillctl.model.problem import Problem
     from skillctl.model.selection import Selection
@@ -53,8 +53,8 @@ def find_effect(pair: Pair, options: EffectOptions) -> Effect:
     """
     import numpy as np
 
-    from skillctl.core.batch_routing import RouteOptions
-    from skillctl.core.change_effect import measure_effect, measure_real_difference, route_queries
+    from skillctl.core.diff.change_effect import measure_effect, measure_real_difference, route_queries
+    from skillctl.core.route.batch_routing import RouteOptions
     from skillctl.store.traffic import read_traffic
 
     if options.mode is not None and options.mode not in {*pair.before.modes, *pair.after.modes}:
@@ -78,8 +78,8 @@ def find_effect(pair: Pair, options: EffectOptions) -> Effect:
 
 
 def _open_router(handbook: Handbook, selected: Mapping[str, Selection], options: RouteOptions) -> Router:
-    from skillctl.core.batch_routing import Router
-    from skillctl.core.routing_table import compile_table
+    from skillctl.core.route.batch_routing import Router
+    from skillctl.core.route.routing_table import compile_table
     from skillctl.store.orchestrators import index_key
 
     keys: dict[str, str] = {mode: index_key(handbook.skills.get(mode, ())) for mode in handbook.modes}
@@ -95,7 +95,7 @@ def _open_orchestrator(handbook: Handbook, selection: Selection | None, mode: st
     inner = open_orchestrator(handbook, ModeId(mode))
     if selection is None:
         return inner
-    from skillctl.core.candidates import CutOrchestrator
+    from skillctl.core.select.candidates import CutOrchestrator
     from skillctl.store.selections import find_cut
 
     return CutOrchestrator(inner, find_cut(handbook, mode, selection))

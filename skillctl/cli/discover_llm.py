@@ -10,10 +10,10 @@ import numpy as np
 
 from skillctl.cli.language_models import show_counts
 from skillctl.cli.named_orchestrators import open_models
-from skillctl.core.contrast import choose_contrasts, find_trajectories
-from skillctl.core.proposed_groups import candidates_to_drafts
-from skillctl.core.skill_discovery import Candidate
-from skillctl.core.skill_writing import Words
+from skillctl.core.discover.contrast import choose_contrasts, find_trajectories
+from skillctl.core.discover.proposed_groups import candidates_to_drafts
+from skillctl.core.discover.skill_discovery import Candidate
+from skillctl.core.discover.skill_writing import Words
 from skillctl.llm.skill_proposer import MOST_CALLS, PAIRS, Lesson, Proposals, plan_requests, propose_skills
 from skillctl.store.schema import load_schema
 from skillctl.store.traces import read_traces
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.llm_options import LlmOptions
     from skillctl.cli.trace_sources import TraceSources
+    from skillctl.core.discover.proposed_groups import Candidate as Proposed
     from skillctl.core.outcomes import Outcomes
-    from skillctl.core.proposed_groups import Candidate as Proposed
     from skillctl.llm.structured import Endpoint
     from skillctl.model.handbook import Handbook, ModeId
     from skillctl.model.problem import Problem

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.discovered import add_insights, keep_written, known_agents, replace_skills, word_agents
-from skillctl.core.insights import find_mode_insights
+from skillctl.core.discover.discovered import add_insights, keep_written, known_agents, replace_skills, word_agents
+from skillctl.core.discover.insights import find_mode_insights
+from skillctl.core.discover.skill_discovery import Candidate, Discovery, discover_skills
 from skillctl.core.outcomes import Outcomes, tabulate_modes
-from skillctl.core.skill_discovery import Candidate, Discovery, discover_skills
 from skillctl.errors import InputError
 from skillctl.model.handbook import Handbook, ModeId
 from skillctl.report.discovery import DiscoveryReport, ModeReport

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from skillctl.cli.replay_logs import Replayer, open_replayer, read_log, read_training
-from skillctl.core.evaluation import Evaluation, Learned, estimate_board, evaluate_board, play_policy
-from skillctl.core.off_policy import find_terms
-from skillctl.core.playing import Played, play_chosen
-from skillctl.core.replay import Board, Play, build_board
-from skillctl.core.resampling import Resamples, estimate
-from skillctl.core.rivals import Fold, as_training, predict_rivals, split_folds
-from skillctl.core.scoring import METRICS
+from skillctl.core.evaluate.evaluation import Evaluation, Learned, estimate_board, evaluate_board, play_policy
+from skillctl.core.evaluate.off_policy import find_terms
+from skillctl.core.evaluate.playing import Played, play_chosen
+from skillctl.core.evaluate.replay import Board, Play, build_board
+from skillctl.core.evaluate.resampling import Resamples, estimate
+from skillctl.core.evaluate.rivals import Fold, as_training, predict_rivals, split_folds
+from skillctl.core.evaluate.scoring import METRICS
 from skillctl.errors import InputError, UsageError
 from skillctl.report.evaluation_facts import LOWER_IS_BETTER, Comparison, Gate, Report
 from skillctl.store.handbook_dir import load_handbook
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.replay_logs import TraceLog
-    from skillctl.core.routing import Policy
+    from skillctl.core.route.routing import Policy
     from skillctl.model.handbook import Handbook
     from skillctl.model.trace import Trace
 

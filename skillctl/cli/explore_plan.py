@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skillctl.core.inheriting import expect_skills, find_relatives, tabulate_means
-from skillctl.core.newcomers import SkillPrior, update_prior
-from skillctl.core.planning import plan_queries
+from skillctl.core.agents.inheriting import expect_skills, find_relatives, tabulate_means
+from skillctl.core.agents.planning import plan_queries
+from skillctl.core.profile.newcomers import SkillPrior, update_prior
 from skillctl.errors import InputError
 from skillctl.store.orchestrators import open_orchestrator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillctl.core.exploring import ExploreQuery
+    from skillctl.core.run.exploring import ExploreQuery
     from skillctl.model.handbook import Agent, Handbook, ModeId
 
 

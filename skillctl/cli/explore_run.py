@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from skillctl.cli.query_sources import read_queries
-from skillctl.core.exploring import AgentTally, ExploreQuery, is_error, render_tallies
-from skillctl.core.pricing import Budget, sum_known
+from skillctl.core.profile.pricing import Budget, sum_known
+from skillctl.core.run.exploring import AgentTally, ExploreQuery, is_error, render_tallies
 from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError, UsageError
 from skillctl.llm.agents import AgentCompleter
 from skillctl.llm.dispatch import Limits

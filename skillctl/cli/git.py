@@ -70,7 +70,7 @@ def settle_command(handbook: Path) -> None:
     \b
       skillctl git settle my-handbook
     """
-    from skillctl.core.handbook_merge import recount_posteriors
+    from skillctl.core.diff.handbook_merge import recount_posteriors
     from skillctl.store.handbook_dir import handbook_lock, load_handbook, save_handbook
 
     with handbook_lock(handbook):
@@ -153,7 +153,7 @@ def _read_side(path: str) -> bytes:
 
 def _explain(path: str, sides: tuple[bytes, bytes]) -> str:
     """Return what changed in meaning, or nothing where the text must speak."""
-    from skillctl.core.handbook_comparison import compare_handbooks
+    from skillctl.core.diff.handbook_comparison import compare_handbooks
     from skillctl.report.diff_text import render_findings
     from skillctl.store.handbook_file import decode_part, kind_of_path, read_part
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from skillctl.core.handbook_comparison import Comparison, Finding
+    from skillctl.core.diff.handbook_comparison import Comparison, Finding
     from skillctl.model.handbook import EvidenceSource
     from skillctl.report.history_text import Step
     from skillctl.store.git import Repository
@@ -29,7 +29,7 @@ def read_step(
         keep: Which findings to tell.
         shown: How many of them, ``None`` for all.
     """
-    from skillctl.core.handbook_comparison import compare_handbooks
+    from skillctl.core.diff.handbook_comparison import compare_handbooks
     from skillctl.report.history_text import Step
     from skillctl.store.history import load_step
     from skillctl.store.learning_commits import TRAILER_COMMAND, TRAILER_MODEL, TRAILER_VALIDATION

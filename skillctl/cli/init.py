@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skillctl.cli.options import dry_run_option, handbook_argument
-from skillctl.core.survey import DEFAULT_MODE, draft_handbook, survey_agents
+from skillctl.core.agents.survey import DEFAULT_MODE, draft_handbook, survey_agents
 from skillctl.errors import EXIT_NO, EXIT_OK, InputError
 from skillctl.report.problems import count_of
 from skillctl.store.handbook_dir import save_handbook

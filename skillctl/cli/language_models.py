@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from skillctl.core.pricing import Budget, Usage, expect_usage, is_priced, price_usage
+from skillctl.core.profile.pricing import Budget, Usage, expect_usage, is_priced, price_usage
 from skillctl.errors import InputError, UsageError
 from skillctl.llm.base import Request, request_key
 from skillctl.llm.language_orchestrator import LanguageOrchestrator, WeighingTally
@@ -20,7 +20,7 @@ from skillctl.store.cache_dir import cache_root
 
 if TYPE_CHECKING:
     from skillctl.cli.llm_options import LlmOptions
-    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.orchestrate.orchestration import Orchestrator
     from skillctl.llm.base import Completer
     from skillctl.model.handbook import Handbook, ModeId, Price
 

@@ -15,7 +15,7 @@ from skillctl.cli.commits import begin_commit, commit_options
 from skillctl.cli.llm_options import SHARED_BUDGET, llm_options
 from skillctl.cli.named_orchestrators import EMBEDDED, is_language_model
 from skillctl.cli.options import dry_run_option, handbook_argument
-from skillctl.core.pricing import Budget
+from skillctl.core.profile.pricing import Budget
 from skillctl.errors import EXIT_NO, EXIT_OK, InvalidHandbookError, SkillctlError, UsageError
 from skillctl.store.trace_split import TraceParts, split_traces
 
@@ -109,7 +109,7 @@ def learn_command(
 
 def _has_refined(handbook: Path, parts: TraceParts, orchestrator: str) -> bool:
     """Tell whether refinement came to its end with these traces and the skills as they are."""
-    from skillctl.core.refining import is_refined
+    from skillctl.core.refine.refining import is_refined
     from skillctl.store.handbook_dir import load_handbook
     from skillctl.store.ledger import digest_logs
 
@@ -164,7 +164,7 @@ def _say(ctx: click.Context, sentence: str) -> None:
 
 
 def _tell_difference(handbook: Path, learned: Path) -> str:
-    from skillctl.core.handbook_comparison import compare_handbooks
+    from skillctl.core.diff.handbook_comparison import compare_handbooks
     from skillctl.report.diff_text import render_diff
     from skillctl.store.handbook_revision import load_pair, snapshot_folder
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from skillctl.core.pricing import Budget
+    from skillctl.core.profile.pricing import Budget
 
 Command = Callable[..., Any]
 # Where a command that runs others leaves the budget that they share, in click's ``meta``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillctl.core.batch_routing import weigh_given
+from skillctl.core.route.batch_routing import weigh_given
 from skillctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.llm_options import LlmOptions
-    from skillctl.core.orchestration import Orchestrator, SkillWeights
-    from skillctl.core.routing_table import ModeTable, RoutingTable
+    from skillctl.core.orchestrate.orchestration import Orchestrator, SkillWeights
+    from skillctl.core.route.routing_table import ModeTable, RoutingTable
     from skillctl.model.handbook import Handbook, ModeId
     from skillctl.model.trace import Trace
 

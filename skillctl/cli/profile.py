@@ -14,7 +14,7 @@ from skillctl.cli.named_orchestrators import is_language_model, open_models
 from skillctl.cli.options import dry_run_option, handbook_argument, output_option, success_at_option
 from skillctl.cli.profile_logs import Plan, profile_logs
 from skillctl.cli.trace_sources import open_sources
-from skillctl.core.half_life import HalfLife, parse_half_life
+from skillctl.core.profile.half_life import HalfLife, parse_half_life
 from skillctl.errors import EXIT_NO, EXIT_OK, InputError, UsageError
 from skillctl.store.handbook_dir import handbook_lock, load_handbook, save_handbook
 

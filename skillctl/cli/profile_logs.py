@@ -7,12 +7,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from skillctl.cli.named_orchestrators import open_named
-from skillctl.core.counting import EvidenceCounter
-from skillctl.core.enrolment import enrol, explain_unknown
-from skillctl.core.evidence import Evidence, read_evidence
-from skillctl.core.pair_layout import build_layout
-from skillctl.core.profiling import build_profiles
-from skillctl.core.survey import survey_agents
+from skillctl.core.agents.enrolment import enrol, explain_unknown
+from skillctl.core.agents.survey import survey_agents
+from skillctl.core.profile.counting import EvidenceCounter
+from skillctl.core.profile.evidence import Evidence, read_evidence
+from skillctl.core.profile.pair_layout import build_layout
+from skillctl.core.profile.profiling import build_profiles
 from skillctl.model.handbook import EvidenceSource, Handbook
 from skillctl.report.profile_report import Counts
 from skillctl.store.ledger import SourceMeter, match_sources, source_name, update_ledger
@@ -21,8 +21,8 @@ from skillctl.store.traces import read_trace_batches, read_traces
 if TYPE_CHECKING:
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.trace_sources import TraceSources
-    from skillctl.core.half_life import HalfLife
-    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.orchestrate.orchestration import Orchestrator
+    from skillctl.core.profile.half_life import HalfLife
     from skillctl.model.handbook import ModeId
     from skillctl.model.problem import Problem
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from skillctl.core.grading import parse_scoring
+from skillctl.core.run.grading import parse_scoring
 from skillctl.store.explore_queries import read_explore_queries
 
 if TYPE_CHECKING:
-    from skillctl.core.exploring import ExploreQuery
+    from skillctl.core.run.exploring import ExploreQuery
     from skillctl.model.problem import Problem
 
 

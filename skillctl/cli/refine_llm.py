@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillctl.cli.language_models import LanguageModels
-    from skillctl.core.advice import Adviser
+    from skillctl.core.refine.advice import Adviser
     from skillctl.llm.edit_adviser import AdviceTally
     from skillctl.model.handbook import Handbook
 

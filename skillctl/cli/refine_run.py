@@ -13,9 +13,9 @@ from skillctl.cli.profile_logs import Plan, profile_logs
 from skillctl.cli.refine_llm import open_adviser
 from skillctl.cli.replay_logs import read_log
 from skillctl.cli.trace_sources import TraceSources
-from skillctl.core.half_life import parse_half_life
-from skillctl.core.mode_bench import has_verdicts
-from skillctl.core.refining import find_overlap, is_refined, note_refined, refine_skills
+from skillctl.core.profile.half_life import parse_half_life
+from skillctl.core.refine.mode_bench import has_verdicts
+from skillctl.core.refine.refining import find_overlap, is_refined, note_refined, refine_skills
 from skillctl.errors import InputError
 from skillctl.report.problems import count_of
 from skillctl.report.refinement import RefinementCounts, say_edit, say_reasons
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.replay_logs import TraceLog
-    from skillctl.core.orchestration import Orchestrator
-    from skillctl.core.refinement import Verdict
+    from skillctl.core.orchestrate.orchestration import Orchestrator
+    from skillctl.core.refine.refinement import Verdict
     from skillctl.model.handbook import Handbook, ModeId
     from skillctl.store.learning_commits import LearningCommits
 

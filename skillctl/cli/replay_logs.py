@@ -9,11 +9,11 @@ import numpy as np
 
 from skillctl.cli.named_orchestrators import open_named
 from skillctl.cli.trace_sources import open_sources
+from skillctl.core.evaluate.replay import ModeLog, align_outcomes, count_log
+from skillctl.core.evaluate.rivals import Training
 from skillctl.core.outcomes import tabulate_outcomes
-from skillctl.core.replay import ModeLog, align_outcomes, count_log
-from skillctl.core.rivals import Training
-from skillctl.core.routing import spread
-from skillctl.core.routing_table import compile_table
+from skillctl.core.route.routing import spread
+from skillctl.core.route.routing_table import compile_table
 from skillctl.errors import InputError
 from skillctl.model.handbook import AgentId, ModeId
 from skillctl.store.ledger import SourceMeter
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from skillctl.cli.language_models import LanguageModels
-    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.evaluate.replay import LogCounts
+    from skillctl.core.orchestrate.orchestration import Orchestrator
     from skillctl.core.outcomes import Outcomes
-    from skillctl.core.replay import LogCounts
-    from skillctl.core.routing_table import ModeTable, RoutingTable
+    from skillctl.core.route.routing_table import ModeTable, RoutingTable
     from skillctl.model.handbook import Handbook
     from skillctl.model.trace import Trace
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.llm_options import LlmOptions
     from skillctl.cli.route_blocks import BlockResult
-    from skillctl.core.batch_routing import RouteOptions
-    from skillctl.core.cascade import JointOutcomes
-    from skillctl.core.orchestration import Orchestrator
-    from skillctl.core.routing import Policy
-    from skillctl.core.routing_table import RoutingTable
+    from skillctl.core.orchestrate.orchestration import Orchestrator
+    from skillctl.core.route.batch_routing import RouteOptions
+    from skillctl.core.route.cascade import JointOutcomes
+    from skillctl.core.route.routing import Policy
+    from skillctl.core.route.routing_table import RoutingTable
     from skillctl.model.problem import Problem
     from skillctl.report.decisions import Totals
 
@@ -108,7 +108,7 @@ def route_command(
         raise UsageError(message, hint="bound a cascade with --lambda")
     # One thread a process: products here are small, and threads would only compete with --jobs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from skillctl.core.batch_routing import RouteOptions
+    from skillctl.core.route.batch_routing import RouteOptions
 
     one = "greedy" if policy == "cascade" else policy
     options = RouteOptions(mode=mode, cost_weight=cost_weight, policy=one, seed=seed)
@@ -162,13 +162,13 @@ class _Run:
 
     def with_cascades(self, paths: Sequence[str]) -> _Run:
         from skillctl.cli.replay_logs import read_log
-        from skillctl.core.cascade_routing import learn_joint
+        from skillctl.core.route.cascade_routing import learn_joint
 
         log = read_log(paths, success_at=0.5, is_quiet=self.verbosity < 1)
         return replace(self, joint=learn_joint(log.traces, self.table, self.open_orchestrator))
 
     def within_budget(self, source: str, budget: float) -> _Run:
-        from skillctl.core.budget import find_cost_weight
+        from skillctl.core.route.budget import find_cost_weight
 
         surveying = replace(self, options=replace(self.options, budget_weight=0.0))
         parts = [part for result in surveying.route(source, _Summary(), surveys=True) for part in result.upgrades]
@@ -190,7 +190,7 @@ class _Run:
 
     def route(self, source: str, summary: _Summary, *, surveys: bool = False) -> Iterator[BlockResult]:
         from skillctl.cli.route_blocks import BlockRouter, read_blocks, run_blocks
-        from skillctl.core.batch_routing import Router
+        from skillctl.core.route.batch_routing import Router
 
         def note(problem: Problem) -> None:
             summary.problems += 1
@@ -198,7 +198,7 @@ class _Run:
 
         choose = Router(self.table, self.open_orchestrator, self.options)
         if self.joint is not None:
-            from skillctl.core.cascade_routing import CascadeRouter
+            from skillctl.core.route.cascade_routing import CascadeRouter
 
             choose = CascadeRouter(self.table, self.open_orchestrator, self.options, self.joint)
         router = BlockRouter(choose, self.explain, surveys)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skillctl.core.batch_routing import RoutedBlock, Router, RowError
-from skillctl.core.budget import Upgrades, find_upgrades
+from skillctl.core.route.batch_routing import RoutedBlock, Router, RowError
+from skillctl.core.route.budget import Upgrades, find_upgrades
 from skillctl.errors import SkillctlError
 from skillctl.report.decisions import Totals, render_failure, render_group, sum_group
 from skillctl.store.jsonl import parse_object, parse_objects, read_runs

@@ -22,14 +22,14 @@ from skillctl.cli.run_parts import (
     open_sandboxes,
     open_searchers,
 )
-from skillctl.core.batch_routing import RouteOptions, Router
-from skillctl.core.exploring import is_error
-from skillctl.core.loop import Loop
-from skillctl.core.pricing import Budget
-from skillctl.core.routing_table import compile_table, expect_cost
-from skillctl.core.run_summary import RunSummary
-from skillctl.core.run_trace import name_run
-from skillctl.core.transitions import LoopPolicy, RouterChooser, read_modes
+from skillctl.core.profile.pricing import Budget
+from skillctl.core.route.batch_routing import RouteOptions, Router
+from skillctl.core.route.routing_table import compile_table, expect_cost
+from skillctl.core.run.exploring import is_error
+from skillctl.core.run.loop import Loop
+from skillctl.core.run.run_summary import RunSummary
+from skillctl.core.run.run_trace import name_run
+from skillctl.core.run.transitions import LoopPolicy, RouterChooser, read_modes
 from skillctl.errors import EXIT_NO, EXIT_OK, EXIT_OUTSIDE, InputError
 from skillctl.llm.acting import ModeActor, Tools
 from skillctl.llm.conversing import Conversations, DryActor, Job, Result
@@ -44,11 +44,11 @@ from skillctl.store.trace_log import TraceLog, peek_log
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from skillctl.core.exploring import ExploreQuery
-    from skillctl.core.loop import Actor, Chooser
-    from skillctl.core.orchestration import Orchestrator
-    from skillctl.core.routing import Policy
-    from skillctl.core.state_weighing import StateWeigher
+    from skillctl.core.orchestrate.orchestration import Orchestrator
+    from skillctl.core.route.routing import Policy
+    from skillctl.core.run.exploring import ExploreQuery
+    from skillctl.core.run.loop import Actor, Chooser
+    from skillctl.core.run.state_weighing import StateWeigher
 
 
 def run_batch(options: RunOptions, *, verbosity: int) -> int:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.run_parts import RunOptions
-    from skillctl.core.orchestration import Orchestrator
-    from skillctl.core.pricing import Budget
-    from skillctl.core.routing_table import RoutingTable
+    from skillctl.core.orchestrate.orchestration import Orchestrator
+    from skillctl.core.profile.pricing import Budget
+    from skillctl.core.route.routing_table import RoutingTable
     from skillctl.llm.base import Completer, Request
     from skillctl.llm.language_orchestrator import OnReply
     from skillctl.llm.structured import Endpoint

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from skillctl.core.loop import LoopLimits
-from skillctl.core.pricing import is_priced
+from skillctl.core.profile.pricing import is_priced
+from skillctl.core.run.loop import LoopLimits
 from skillctl.errors import InputError
 from skillctl.llm.acting import read_limits
 from skillctl.llm.agents import AgentCompleter
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillctl.cli.run_orchestrator import RunOrchestrator
-    from skillctl.core.loop import Chooser
-    from skillctl.core.pricing import Budget
-    from skillctl.core.state_weighing import StateWeigher
-    from skillctl.core.transitions import ModeFacts, RouterChooser
+    from skillctl.core.profile.pricing import Budget
+    from skillctl.core.run.loop import Chooser
+    from skillctl.core.run.state_weighing import StateWeigher
+    from skillctl.core.run.transitions import ModeFacts, RouterChooser
     from skillctl.llm.programs import ProgramRunner
     from skillctl.model.handbook import Handbook, Price
 

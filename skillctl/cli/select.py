@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from skillctl.cli.llm_options import LlmOptions
     from skillctl.cli.selection_run import Selected
-    from skillctl.core.selecting import Rule
+    from skillctl.core.select.selecting import Rule
 
 
 @click.command("select")

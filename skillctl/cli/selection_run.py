@@ -9,9 +9,9 @@ import numpy as np
 
 from skillctl.cli.named_orchestrators import open_named
 from skillctl.cli.replay_logs import open_replayer, read_log
-from skillctl.core.candidates import Tree
-from skillctl.core.resampling import Resamples, estimate
-from skillctl.core.selecting import (
+from skillctl.core.evaluate.resampling import Resamples, estimate
+from skillctl.core.select.candidates import Tree
+from skillctl.core.select.selecting import (
     Arena,
     Contest,
     Replayed,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from skillctl.cli.language_models import LanguageModels
     from skillctl.cli.replay_logs import Replayer
-    from skillctl.core.candidates import Cut
+    from skillctl.core.select.candidates import Cut
     from skillctl.model.handbook import Handbook
 
 

@@ -21,7 +21,7 @@ def settle_merge(repository: Repository, root: Path) -> str:
     also finds evidence that is equal in a file of both sides though it comes from different logs. Only a merge that
     git made without help is touched: one that a person had to resolve is theirs.
     """
-    from skillctl.core.handbook_merge import merge_handbooks
+    from skillctl.core.diff.handbook_merge import merge_handbooks
     from skillctl.store.handbook_dir import handbook_lock, load_handbook, save_handbook
     from skillctl.store.handbook_revision import load_handbook_at
 

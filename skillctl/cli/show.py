@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skillctl.cli.options import handbook_argument, output_option
-from skillctl.core.standing import Scope, list_beliefs
+from skillctl.core.profile.standing import Scope, list_beliefs
 from skillctl.errors import InputError
 from skillctl.store.handbook_dir import load_handbook
 

@@ -56,7 +56,7 @@ def validate_command(
 
 
 def _check_traces(handbooks: list[Path], sources: tuple[str, ...], max_turns: int | None) -> list[Problem]:
-    from skillctl.core.protocol import ProtocolChecker
+    from skillctl.core.run.protocol import ProtocolChecker
     from skillctl.store.handbook_dir import load_handbook
     from skillctl.store.jsonl import parse_object, read_lines
     from skillctl.store.traces import TraceError, parse_trace

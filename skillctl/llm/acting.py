@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from skillctl.core.conversation import Conversation, Decision, Turn
-from skillctl.core.playbooks import build_messages, choose_playbook, find_code
-from skillctl.core.pricing import Usage, price_usage
+from skillctl.core.profile.pricing import Usage, price_usage
+from skillctl.core.run.conversation import Conversation, Decision, Turn
+from skillctl.core.run.playbooks import build_messages, choose_playbook, find_code
 from skillctl.errors import OutsideError
 from skillctl.llm.base import Completer, Completion, Request, Step, ask_agent, payload_of
 from skillctl.llm.programs import read_cost

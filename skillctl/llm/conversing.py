@@ -6,9 +6,9 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skillctl.core.conversation import Conversation, Turn
-from skillctl.core.grading import UngradableError, Verdict
-from skillctl.core.run_trace import build_run_trace
+from skillctl.core.run.conversation import Conversation, Turn
+from skillctl.core.run.grading import UngradableError, Verdict
+from skillctl.core.run.run_trace import build_run_trace
 from skillctl.errors import OutsideError
 from skillctl.llm.dispatch import Dispatcher, Limits
 from skillctl.llm.limiting import BudgetSpentError
@@ -16,10 +16,10 @@ from skillctl.llm.limiting import BudgetSpentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from skillctl.core.conversation import Decision
-    from skillctl.core.exploring import ExploreQuery
-    from skillctl.core.loop import Finished, Loop
-    from skillctl.core.transitions import ModeFacts
+    from skillctl.core.run.conversation import Decision
+    from skillctl.core.run.exploring import ExploreQuery
+    from skillctl.core.run.loop import Finished, Loop
+    from skillctl.core.run.transitions import ModeFacts
     from skillctl.llm.judging import Judge
 
 

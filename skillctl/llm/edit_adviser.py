@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from skillctl.core.advice import EXAMPLE_REASON, EXAMPLE_SKILL, Advice, ParsedAdvice, parse_advice
-from skillctl.core.features import cut_text
-from skillctl.core.refinement import Opinion
+from skillctl.core.orchestrate.features import cut_text
+from skillctl.core.refine.advice import EXAMPLE_REASON, EXAMPLE_SKILL, Advice, ParsedAdvice, parse_advice
+from skillctl.core.refine.refinement import Opinion
 from skillctl.llm.prompt_texts import build_messages, build_repair
 from skillctl.llm.structured import Reply, ask_all
 
 if TYPE_CHECKING:
-    from skillctl.core.refinement import Part, Proposal
+    from skillctl.core.refine.refinement import Part, Proposal
     from skillctl.llm.base import Completer, Request
     from skillctl.llm.structured import Endpoint
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from skillctl.core.exploring import Attempt, ExploreQuery, build_trace, is_error, name_trace
-from skillctl.core.grading import UngradableError
-from skillctl.core.pricing import Budget, Usage, bound_usage, expect_usage, is_priced, price_usage
+from skillctl.core.profile.pricing import Budget, Usage, bound_usage, expect_usage, is_priced, price_usage
+from skillctl.core.run.exploring import Attempt, ExploreQuery, build_trace, is_error, name_trace
+from skillctl.core.run.grading import UngradableError
 from skillctl.errors import InputError, OutsideError
 from skillctl.llm.base import Completer, Completion, Request, Step, ask_agent, request_key
 from skillctl.llm.dispatch import Dispatcher, Limits

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Protocol
 
-from skillctl.core.grading import Verdict, grade
-from skillctl.core.loop import Check
+from skillctl.core.run.grading import Verdict, grade
+from skillctl.core.run.loop import Check
 from skillctl.errors import OutsideError
 from skillctl.llm.programs import read_cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skillctl.core.conversation import Conversation
-    from skillctl.core.exploring import ExploreQuery
+    from skillctl.core.run.conversation import Conversation
+    from skillctl.core.run.exploring import ExploreQuery
     from skillctl.llm.programs import ProgramRunner
 
 _NO_VERDICT = 'must print {"success": true} or {"success": false}'

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skillctl.core.features import cut_text
-from skillctl.core.skill_reply import NamedSkills, parse_skill_weights
-from skillctl.core.skill_weights import root_weights, round_weights
+from skillctl.core.orchestrate.features import cut_text
+from skillctl.core.orchestrate.skill_weights import root_weights, round_weights
+from skillctl.core.replies.skill_reply import NamedSkills, parse_skill_weights
 from skillctl.errors import BudgetError
 from skillctl.llm.prompt_texts import build_messages
 from skillctl.llm.structured import DEFAULT_CONCURRENCY, Breaker, Endpoint, Reply, ask_all
 
 if TYPE_CHECKING:
-    from skillctl.core.orchestration import SkillWeights
+    from skillctl.core.orchestrate.orchestration import SkillWeights
     from skillctl.llm.base import Completer, Completion, Request
     from skillctl.model.handbook import Handbook, ModeId, Skill
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from skillctl.core.pricing import Budget, Usage, bound_usage, price_usage
+from skillctl.core.profile.pricing import Budget, Usage, bound_usage, price_usage
 from skillctl.errors import InputError, OutsideError
 from skillctl.llm.base import Completer, Completion, Request, request_key
 

@@ -7,15 +7,15 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillctl.core.pricing import Usage, price_usage
-from skillctl.core.transitions import ModeFacts, RouterChooser, find_open_modes
+from skillctl.core.profile.pricing import Usage, price_usage
+from skillctl.core.run.transitions import ModeFacts, RouterChooser, find_open_modes
 from skillctl.errors import OutsideError
 from skillctl.llm.base import Completer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from skillctl.core.conversation import Conversation, Decision
+    from skillctl.core.run.conversation import Conversation, Decision
     from skillctl.model.handbook import Agent
 
 STATE_CHARS = 6_000

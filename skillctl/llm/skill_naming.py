@@ -7,16 +7,16 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skillctl.core.pricing import Usage, price_usage
-from skillctl.core.state_weighing import Weighed
+from skillctl.core.profile.pricing import Usage, price_usage
+from skillctl.core.run.state_weighing import Weighed
 from skillctl.errors import BudgetError
 from skillctl.llm.limiting import BudgetSpentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from skillctl.core.conversation import Conversation
-    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.orchestrate.orchestration import Orchestrator
+    from skillctl.core.run.conversation import Conversation
     from skillctl.llm.base import Completion
     from skillctl.llm.language_orchestrator import OnReply
     from skillctl.model.handbook import Price

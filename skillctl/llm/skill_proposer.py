@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skillctl.core.contrast import Key, key_of
-from skillctl.core.features import cut_text
-from skillctl.core.proposals import (
+from skillctl.core.discover.contrast import Key, key_of
+from skillctl.core.discover.proposals import (
     EXAMPLE,
     EXAMPLE_GROUP,
     Group,
@@ -22,13 +21,14 @@ from skillctl.core.proposals import (
     parse_groups,
     parse_proposals,
 )
+from skillctl.core.orchestrate.features import cut_text
 from skillctl.errors import BudgetError, OutsideError, SkillctlError
 from skillctl.llm.prompt_texts import build_messages, build_repair
 from skillctl.llm.structured import DEFAULT_CONCURRENCY, Endpoint, Reply, ask_all
 
 if TYPE_CHECKING:
-    from skillctl.core.contrast import Contrast
-    from skillctl.core.features import WordEmbedder
+    from skillctl.core.discover.contrast import Contrast
+    from skillctl.core.orchestrate.features import WordEmbedder
     from skillctl.core.outcomes import Outcomes
     from skillctl.llm.base import Completer, Request
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from skillctl.core.json_reply import ReplyFaultError
+from skillctl.core.replies.json_reply import ReplyFaultError
 from skillctl.errors import OutsideError
 from skillctl.llm.base import DEFAULT_TIMEOUT_S, Completer, Completion, Request
 from skillctl.llm.dispatch import Dispatcher, Limits

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
-from skillctl.core.handbook_comparison import CostChange, FieldChange, OwnerChange, SelectionChange
-from skillctl.core.handbook_facts import ABSENT
-from skillctl.core.skill_changes import SkillChange
+from skillctl.core.diff.competence_changes import CompetenceChange, FirstEvidence
+from skillctl.core.diff.handbook_comparison import CostChange, FieldChange, OwnerChange, SelectionChange
+from skillctl.core.diff.handbook_facts import ABSENT
+from skillctl.core.diff.skill_changes import SkillChange
 from skillctl.report.cells import show_count, show_id, show_text, show_usd
 from skillctl.report.problems import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillctl.core.handbook_comparison import Finding
+    from skillctl.core.diff.handbook_comparison import Finding
 
 _FIELD_NAMES = {
     "cost_weight": "lambda (success that a dollar is worth)",

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import orjson
 
-from skillctl.core.gates import OPEN, REASONS
-from skillctl.core.routing import find_flip, find_interval, lower_after_failures, spread, spread_chosen
+from skillctl.core.route.gates import OPEN, REASONS
+from skillctl.core.route.routing import find_flip, find_interval, lower_after_failures, spread, spread_chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from skillctl.core.batch_routing import Routed, RowError
+    from skillctl.core.route.batch_routing import Routed, RowError
 
 _DIGITS = 6  # of scores, chances and intervals
 _COST_FORMAT = ".6g"

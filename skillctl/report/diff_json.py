@@ -6,15 +6,15 @@ import json
 from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from skillctl.core.competence_changes import CompetenceChange, FirstEvidence
-from skillctl.core.handbook_comparison import CostChange, FieldChange, OwnerChange, SelectionChange, importance_of
-from skillctl.core.handbook_facts import ABSENT
-from skillctl.core.skill_changes import SkillChange
+from skillctl.core.diff.competence_changes import CompetenceChange, FirstEvidence
+from skillctl.core.diff.handbook_comparison import CostChange, FieldChange, OwnerChange, SelectionChange, importance_of
+from skillctl.core.diff.handbook_facts import ABSENT
+from skillctl.core.diff.skill_changes import SkillChange
 from skillctl.report.change_sentences import Style, say_finding
 
 if TYPE_CHECKING:
-    from skillctl.core.change_effect import Effect, Traffic
-    from skillctl.core.handbook_comparison import Comparison, Finding
+    from skillctl.core.diff.change_effect import Effect, Traffic
+    from skillctl.core.diff.handbook_comparison import Comparison, Finding
     from skillctl.model.selection import Selection
 
 _KINDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillctl.core.competence_changes import CompetenceChange
+from skillctl.core.diff.competence_changes import CompetenceChange
 from skillctl.report.cells import show_count, show_id, show_table, show_text, show_usd
 from skillctl.report.change_sentences import Style, escape_markdown, say_finding, say_probability
 from skillctl.report.problems import count_of
@@ -12,8 +12,8 @@ from skillctl.report.problems import count_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from skillctl.core.change_effect import Effect, RealDifference, Traffic
-    from skillctl.core.handbook_comparison import Comparison
+    from skillctl.core.diff.change_effect import Effect, RealDifference, Traffic
+    from skillctl.core.diff.handbook_comparison import Comparison
 
 _SHOWN = 8  # findings of a comment; the others are folded
 _FOLDED = 100

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillctl.core.discovery import MIN_QUERIES
-from skillctl.core.skill_writing import MOST_QUERIES
+from skillctl.core.discover.discovery import MIN_QUERIES
+from skillctl.core.discover.skill_writing import MOST_QUERIES
 from skillctl.report.problems import count_of
 
 if TYPE_CHECKING:

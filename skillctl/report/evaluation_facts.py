@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skillctl.core.resampling import estimate
+from skillctl.core.evaluate.resampling import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from skillctl.core.evaluation import Evaluation
-    from skillctl.core.metrics import Interval
-    from skillctl.core.replay import LogCounts
-    from skillctl.core.routing_table import ModeTable
+    from skillctl.core.evaluate.evaluation import Evaluation
+    from skillctl.core.evaluate.metrics import Interval
+    from skillctl.core.evaluate.replay import LogCounts
+    from skillctl.core.route.routing_table import ModeTable
 
 _DIGITS = 6  # significant
 COSTS = frozenset({"mean_cost_usd", "cost_at_best_single_accuracy"})

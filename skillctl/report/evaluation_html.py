@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skillctl.core.resampling import estimate
+from skillctl.core.evaluate.resampling import estimate
 from skillctl.report.cells import show_id
 from skillctl.report.evaluation_plots import (
     legend,

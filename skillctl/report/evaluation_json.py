@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from skillctl.core.resampling import estimate
+from skillctl.core.evaluate.resampling import estimate
 from skillctl.report.evaluation_facts import metrics_to_json, to_json, to_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillctl.core.evaluation import Evaluation, Group
-    from skillctl.core.off_policy import Coverage
+    from skillctl.core.evaluate.evaluation import Evaluation, Group
+    from skillctl.core.evaluate.off_policy import Coverage
     from skillctl.report.evaluation_facts import Comparison, Report
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skillctl.core.curves import find_hull
+from skillctl.core.evaluate.curves import find_hull
 from skillctl.report.cells import show_id
 from skillctl.report.svg import Axis, Plot
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from skillctl.core.evaluation import Evaluation
+    from skillctl.core.evaluate.evaluation import Evaluation
 
 _SHORT = 22
 _MOST_BARS = 12

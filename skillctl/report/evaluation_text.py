@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skillctl.core.resampling import estimate
+from skillctl.core.evaluate.resampling import estimate
 from skillctl.report.cells import show_heading, show_id, show_ids, show_list, show_table
 from skillctl.report.evaluation_facts import COSTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from skillctl.core.evaluation import Evaluation, Group
-    from skillctl.core.metrics import Interval
+    from skillctl.core.evaluate.evaluation import Evaluation, Group
+    from skillctl.core.evaluate.metrics import Interval
     from skillctl.report.evaluation_facts import Report
 
 _UNKNOWN = "-"

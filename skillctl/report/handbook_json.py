@@ -6,13 +6,13 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from skillctl.core.standing import find_playbooks
+from skillctl.core.profile.standing import find_playbooks
 from skillctl.model.handbook import Action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillctl.core.standing import Belief, Scope
+    from skillctl.core.profile.standing import Belief, Scope
     from skillctl.model.handbook import Agent, Handbook, Mode, Playbook, Profile, Skill
 
 

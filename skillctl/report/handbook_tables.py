@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillctl.core.standing import Scope, find_playbooks
+from skillctl.core.profile.standing import Scope, find_playbooks
 from skillctl.report.cells import (
     UNKNOWN,
     show_count,
@@ -20,7 +20,7 @@ from skillctl.report.cells import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from skillctl.core.standing import Belief
+    from skillctl.core.profile.standing import Belief
     from skillctl.model.handbook import Action, Agent, Handbook, Price, Skill
 
 _PRIOR_ONLY = "prior only"

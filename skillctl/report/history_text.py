@@ -13,7 +13,7 @@ from skillctl.report.diff_json import describe_finding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillctl.core.handbook_comparison import Finding
+    from skillctl.core.diff.handbook_comparison import Finding
     from skillctl.model.handbook import EvidenceSource
 
 _SHORT_ID = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skillctl.core.beliefs import interval, mean
+from skillctl.core.profile.beliefs import interval, mean
 from skillctl.report.cells import show_count, show_id, show_table, show_usd
 
 if TYPE_CHECKING:

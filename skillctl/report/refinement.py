@@ -12,7 +12,7 @@ from skillctl.report.problems import count_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillctl.core.refinement import Part, Proposal, Verdict
+    from skillctl.core.refine.refinement import Part, Proposal, Verdict
 
 _EXAMPLE_CHARACTERS = 2_000
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from skillctl.core.pattern_guard import find_pattern_fault
+from skillctl.core.orchestrate.pattern_guard import find_pattern_fault
 from skillctl.store.typed_values import Fault
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from skillctl.core.exploring import ExploreQuery
-from skillctl.core.grading import Scoring, find_reference_fault, parse_scoring
+from skillctl.core.run.exploring import ExploreQuery
+from skillctl.core.run.grading import Scoring, find_reference_fault, parse_scoring
 from skillctl.model.problem import Problem
 from skillctl.store.jsonl import parse_object, read_lines
 from skillctl.store.queries import parse_query

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from skillctl.core.evidence_merge import shared_sources
-from skillctl.core.handbook_facts import build_from_facts, list_facts
-from skillctl.core.handbook_merge import Side, merge_facts
+from skillctl.core.diff.evidence_merge import shared_sources
+from skillctl.core.diff.handbook_facts import build_from_facts, list_facts
+from skillctl.core.diff.handbook_merge import Side, merge_facts
 from skillctl.errors import InputError
 from skillctl.store.git import GitError, git_environment
 from skillctl.store.handbook_file import decode_part, kind_of_path, read_part, render_part

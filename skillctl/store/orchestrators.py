@@ -6,10 +6,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, cast
 
-from skillctl.core.embedded import EmbeddedOrchestrator
-from skillctl.core.lexicon import Lexicon
-from skillctl.core.skill_index import SkillIndex, build_skill_index
-from skillctl.core.space import Space
+from skillctl.core.orchestrate.embedded import EmbeddedOrchestrator
+from skillctl.core.orchestrate.lexicon import Lexicon
+from skillctl.core.orchestrate.skill_index import SkillIndex, build_skill_index
+from skillctl.core.orchestrate.space import Space
 from skillctl.store.array_cache import Arrays, pack_text, read_arrays, unpack_text, write_arrays
 from skillctl.store.word_vectors import WordVectors
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from skillctl.core.orchestration import Orchestrator
-    from skillctl.core.routing_table import OrchestratorNumbers
+    from skillctl.core.orchestrate.orchestration import Orchestrator
+    from skillctl.core.route.routing_table import OrchestratorNumbers
     from skillctl.model.handbook import Handbook, ModeId, OrchestratorSettings, Skill
 
 _KIND = "skills"

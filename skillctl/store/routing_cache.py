@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from skillctl.core.routing_table import AgentFacts, ModeTable, OrchestratorNumbers, RoutingTable
+from skillctl.core.route.routing_table import AgentFacts, ModeTable, OrchestratorNumbers, RoutingTable
 from skillctl.store.array_cache import Arrays, pack_text, read_arrays, unpack_text, write_arrays
 from skillctl.store.cache_dir import cache_root
 from skillctl.store.handbook_files import (
@@ -66,7 +66,7 @@ def open_routing_table(root: Path) -> RoutingTable:
 
 def _compile(root: Path) -> RoutingTable:
     # Reading YAML and schemas takes longer than routing a query from the cache: imported when needed.
-    from skillctl.core.routing_table import compile_table
+    from skillctl.core.route.routing_table import compile_table
     from skillctl.store.handbook_dir import load_handbook
     from skillctl.store.orchestrators import index_key
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skillctl.core.candidates import CutOrchestrator, Tree
+from skillctl.core.select.candidates import CutOrchestrator, Tree
 from skillctl.errors import InvalidHandbookError
 from skillctl.model.selection import Candidate, Excluded, Selection
 from skillctl.store.array_cache import read_arrays, write_arrays
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.orchestrate.orchestration import Orchestrator
     from skillctl.model.handbook import Handbook
 
 _KIND = next(kind for kind in FOLDER_KINDS if kind.schema == "selection")

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.beliefs import mean
-from skillctl.core.newcomers import learn_prior, update_prior
-from skillctl.core.orchestration import SkillWeights
+from skillctl.core.agents.planning import plan_queries
+from skillctl.core.orchestrate.orchestration import SkillWeights
 from skillctl.core.outcomes import Outcomes, tabulate_outcomes
-from skillctl.core.planning import plan_queries
-from skillctl.core.skill_tree import build_tree, fit_kappa, pool_credit, tree_posteriors
+from skillctl.core.profile.beliefs import mean
+from skillctl.core.profile.newcomers import learn_prior, update_prior
+from skillctl.core.profile.skill_tree import build_tree, fit_kappa, pool_credit, tree_posteriors
 from skillctl.store.traces import read_traces
 
 if TYPE_CHECKING:

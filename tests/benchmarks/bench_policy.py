@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skillctl.core.baselines import agent_means
-from skillctl.core.beliefs import mean
+from skillctl.core.evaluate.baselines import agent_means
+from skillctl.core.evaluate.policy_learning import PolicyTraining, predict_policy, train_policy
 from skillctl.core.outcomes import Outcomes, tabulate_outcomes
-from skillctl.core.policy_learning import PolicyTraining, predict_policy, train_policy
-from skillctl.core.skill_tree import build_tree, fit_kappa, pool_credit, tree_posteriors
+from skillctl.core.profile.beliefs import mean
+from skillctl.core.profile.skill_tree import build_tree, fit_kappa, pool_credit, tree_posteriors
 from skillctl.model.handbook import Handbook, Mode, ModeId, Skill, SkillId
 from skillctl.store.orchestrators import open_orchestrator
 from skillctl.store.traces import read_traces

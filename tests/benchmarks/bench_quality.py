@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.baselines import (
+from skillctl.core.discover.skill_discovery import Candidate, discover_skills, number_tree, spread_out
+from skillctl.core.evaluate.baselines import (
     agent_means,
     predict_cluster_mean,
     predict_neighbours,
     predict_raw_rate,
     predict_ridge,
 )
-from skillctl.core.embedded import EmbeddedOrchestrator
-from skillctl.core.features import WordTable
-from skillctl.core.metrics import gap_recovered, headroom_captured
+from skillctl.core.evaluate.metrics import gap_recovered, headroom_captured
+from skillctl.core.orchestrate.embedded import EmbeddedOrchestrator
+from skillctl.core.orchestrate.features import WordTable
+from skillctl.core.orchestrate.skill_index import build_skill_index
+from skillctl.core.orchestrate.space import fit_space, project
 from skillctl.core.outcomes import Outcomes, tabulate_outcomes
-from skillctl.core.skill_discovery import Candidate, discover_skills, number_tree, spread_out
-from skillctl.core.skill_index import build_skill_index
-from skillctl.core.skill_tree import build_tree, pool_credit, tree_posteriors
-from skillctl.core.space import fit_space, project
+from skillctl.core.profile.skill_tree import build_tree, pool_credit, tree_posteriors
 from skillctl.model.handbook import OrchestratorSettings
 from skillctl.store.traces import read_traces
 from skillctl.store.word_vectors import WordVectors

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skillctl.core.run_summary import wilson_interval
+from skillctl.core.run.run_summary import wilson_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from skillctl.core.candidates import Tree
+from skillctl.core.evaluate.replay import ModeLog
+from skillctl.core.orchestrate.skill_weights import round_weights
 from skillctl.core.outcomes import Outcomes
-from skillctl.core.replay import ModeLog
-from skillctl.core.routing_table import AgentFacts, ModeTable
-from skillctl.core.selecting import Arena, build_arena, find_front, run_contest
-from skillctl.core.skill_weights import round_weights
+from skillctl.core.route.routing_table import AgentFacts, ModeTable
+from skillctl.core.select.candidates import Tree
+from skillctl.core.select.selecting import Arena, build_arena, find_front, run_contest
 from skillctl.model.handbook import Skill, SkillId
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from skillctl.core.protocol import ProtocolChecker
+from skillctl.core.run.protocol import ProtocolChecker
 from skillctl.store.handbook_dir import load_handbook
 from skillctl.store.traces import read_traces
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from processes import skillctl
 
-from skillctl.core.protocol import ProtocolChecker
+from skillctl.core.run.protocol import ProtocolChecker
 from skillctl.store.handbook_dir import load_handbook
 from skillctl.store.traces import read_traces
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from skillctl.core.conversation import Conversation, Decision, Turn
+from skillctl.core.run.conversation import Conversation, Decision, Turn
 from skillctl.errors import OutsideError
 from skillctl.llm.acting import ModeActor, Tools, describe_result, read_limits
 from skillctl.llm.base import Completion

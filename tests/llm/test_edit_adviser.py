@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillctl.core.refinement import Part, Proposal
+from skillctl.core.refine.refinement import Part, Proposal
 from skillctl.errors import OutsideError
 from skillctl.llm.base import Request  # noqa: TC001 - a parameter of the script
 from skillctl.llm.edit_adviser import EditAdviser

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skillctl.core.exploring import AgentTally, ExploreQuery, render_tallies
-from skillctl.core.pricing import Budget
+from skillctl.core.profile.pricing import Budget
+from skillctl.core.run.exploring import AgentTally, ExploreQuery, render_tallies
 from skillctl.errors import InputError
 from skillctl.llm.base import Completion
 from skillctl.llm.dispatch import Limits

@@ -29,7 +29,7 @@ from skillctl.model.handbook import (
 )
 
 if TYPE_CHECKING:
-    from skillctl.core.orchestration import SkillWeights
+    from skillctl.core.orchestrate.orchestration import SkillWeights
     from skillctl.llm.base import Completion, Request
 
 ANSWER = ModeId("answer")

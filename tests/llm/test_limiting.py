@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from skillctl.core.pricing import Budget
+from skillctl.core.profile.pricing import Budget
 from skillctl.errors import InputError, OutsideError
 from skillctl.llm.base import Completion, Request
 from skillctl.llm.limiting import BudgetCompleter, BudgetSpentError, LaneCompleter

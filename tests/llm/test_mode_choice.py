@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from skillctl.core.batch_routing import RouteOptions, Router
-from skillctl.core.conversation import Conversation, Decision, Turn
-from skillctl.core.routing_table import compile_table
-from skillctl.core.skill_weights import root_weights
-from skillctl.core.state_weighing import Weighed
-from skillctl.core.transitions import RouterChooser, read_modes
+from skillctl.core.orchestrate.skill_weights import root_weights
+from skillctl.core.route.batch_routing import RouteOptions, Router
+from skillctl.core.route.routing_table import compile_table
+from skillctl.core.run.conversation import Conversation, Decision, Turn
+from skillctl.core.run.state_weighing import Weighed
+from skillctl.core.run.transitions import RouterChooser, read_modes
 from skillctl.errors import OutsideError
 from skillctl.llm.base import Completion
 from skillctl.llm.mode_choice import ModelModeChooser, find_mode

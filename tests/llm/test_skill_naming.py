@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from skillctl.core.conversation import Conversation, Decision, Turn
+from skillctl.core.run.conversation import Conversation, Decision, Turn
 from skillctl.errors import OutsideError
 from skillctl.llm.base import Completion
 from skillctl.llm.language_orchestrator import LanguageOrchestrator, WeighingTally
@@ -18,7 +18,7 @@ from skillctl.llm.structured import Endpoint
 from skillctl.model.handbook import Handbook, Mode, ModeId, Price, Skill, SkillId
 
 if TYPE_CHECKING:
-    from skillctl.core.orchestration import Orchestrator
+    from skillctl.core.orchestrate.orchestration import Orchestrator
     from skillctl.llm.base import Completer, Request
     from skillctl.llm.language_orchestrator import OnReply
 

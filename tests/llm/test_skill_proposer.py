@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from skillctl.core.contrast import choose_contrasts, find_trajectories
+from skillctl.core.discover.contrast import choose_contrasts, find_trajectories
 from skillctl.core.outcomes import tabulate_outcomes
 from skillctl.errors import BudgetError, OutsideError
 from skillctl.llm.limiting import BudgetSpentError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from skillctl.core.json_reply import ReplyFaultError
-from skillctl.core.pricing import Budget
+from skillctl.core.profile.pricing import Budget
+from skillctl.core.replies.json_reply import ReplyFaultError
 from skillctl.errors import OutsideError
 from skillctl.llm.base import Completion, Request
 from skillctl.llm.limiting import BudgetCompleter

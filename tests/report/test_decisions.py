@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from routing_handbooks import CHEAP, STRONG, make_agent, make_handbook
 
-from skillctl.core.batch_routing import RouteOptions, Router, RowError
-from skillctl.core.routing_table import compile_table
+from skillctl.core.route.batch_routing import RouteOptions, Router, RowError
+from skillctl.core.route.routing_table import compile_table
 from skillctl.model.handbook import ModeId
 from skillctl.model.query import Query
 from skillctl.report.decisions import Totals, render_failure, render_group, render_totals, sum_group

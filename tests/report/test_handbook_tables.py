@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillctl.core.standing import Scope
+from skillctl.core.profile.standing import Scope
 from skillctl.model.handbook import Action, Handbook, Skill
 from skillctl.report.handbook_tables import describe_action, render_handbook, walk_tree
 

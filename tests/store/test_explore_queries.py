@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from skillctl.core.grading import Scoring
+from skillctl.core.run.grading import Scoring
 from skillctl.model.query import Needs
 from skillctl.store.explore_queries import read_explore_queries
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillctl.core.exploring import ExploreQuery
+    from skillctl.core.run.exploring import ExploreQuery
     from skillctl.model.problem import Problem
 
 

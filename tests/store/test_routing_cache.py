@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from routing_handbooks import ANSWER, CHEAP, STRONG, make_agent, make_handbook
 
-from skillctl.core.routing_table import RoutingTable, compile_table
+from skillctl.core.route.routing_table import RoutingTable, compile_table
 from skillctl.errors import InputError, InvalidHandbookError
 from skillctl.store import routing_cache
 from skillctl.store.cache_dir import cache_root

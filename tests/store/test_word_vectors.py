@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skillctl.core.features import WordTable
+from skillctl.core.orchestrate.features import WordTable
 from skillctl.errors import InputError
 from skillctl.store.word_vectors import WordVectors
 

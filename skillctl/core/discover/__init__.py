@@ -1,0 +1,1 @@
+"""Skills found in outcomes, with names and descriptions, kept only on evidence."""

@@ -1,0 +1,97 @@
+"""Groups of queries that the outcomes tell apart: what no agent tells apart is one group."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from skillctl.core.discover.contenders import find_contenders, find_specialists
+from skillctl.core.profile.heterogeneity import find_likeness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+# A log Bayes factor of 5 is where very strong evidence begins (Kass and Raftery, 1995). Groups that were made knowing
+# the outcomes differ by chance too: with 3, five planted skills come back as eight, and noise as some in one case of
+# three; with 5, as five or six, and as none.
+LEAST_EVIDENCE = 5.0
+PRIOR_WEIGHT = 4.0
+
+
+class Group(NamedTuple):
+    """Some queries, and the groups that they fall into.
+
+    Attributes:
+        members: The queries, in order.
+        parts: Groups of some of them, none or several.
+    """
+
+    members: Ints
+    parts: tuple[Group, ...] = ()
+
+
+def merge_alike(groups: Sequence[Group], success: Floats) -> tuple[Group, ...]:
+    """Return nested groups in which the evidence holds every two innermost ones of the same parent apart.
+
+    From the innermost out, the two most alike are merged as long as the Bayes factor for two abilities against one
+    (`skillctl.core.profile.heterogeneity.find_likeness`) is less than very strong evidence; a group with one part only
+    is that part. Nothing comes back where all are one.
+
+    Args:
+        groups: The outermost ones, which share no query.
+        success: Shape (n, agents), mean verdicts, NaN where there is none.
+    """
+    return _Merger(groups, success).merge(groups) if groups else ()
+
+
+class _Merger:
+    """Merges groups by the outcomes of the agents that matter."""
+
+    def __init__(self, groups: Sequence[Group], success: Floats) -> None:
+        known = ~np.isnan(success)
+        self._wins = np.where(known, success, 0.0)
+        self._losses = known - self._wins
+        wins, losses = self._count([members for group in groups for members in _walk(group)])
+        total = known.sum(axis=0)
+        rates = (self._wins.sum(axis=0) + 1.0) / (total + 2.0)
+        matters = find_contenders(success) | find_specialists(wins, losses, rates)
+        self._wins, self._losses = self._wins[:, matters], self._losses[:, matters]
+
+    def _count(self, groups: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Return the successes and failures in each group, shape (agents, groups)."""
+        return (
+            np.stack([self._wins[members].sum(axis=0) for members in groups], axis=1),
+            np.stack([self._losses[members].sum(axis=0) for members in groups], axis=1),
+        )
+
+    def merge(self, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """Return the groups of one parent, merged; none where they are one without parts."""
+        done = [Group(group.members, self.merge(group.parts)) for group in groups]
+        inner = [group for group in done if group.parts]
+        leaves = [group.members for group in done if not group.parts]
+        while len(leaves) > 1:
+            pair, likeness = self._find_most_alike(leaves)
+            if likeness <= -LEAST_EVIDENCE:
+                break
+            both = np.sort(np.concatenate([leaves[place] for place in pair]))
+            leaves = [*(leaf for place, leaf in enumerate(leaves) if place not in pair), both]
+        merged = tuple(sorted((*inner, *map(Group, leaves)), key=lambda group: int(group.members[0])))
+        return merged if len(merged) != 1 else merged[0].parts
+
+    def _find_most_alike(self, leaves: Sequence[Ints]) -> tuple[tuple[int, int], float]:
+        wins, losses = self._count(leaves)
+        pairs = list(combinations(range(len(leaves)), 2))
+        likeness = [find_likeness(wins[:, pair], losses[:, pair], PRIOR_WEIGHT) for pair in pairs]
+        best = int(np.argmax(likeness))
+        return pairs[best], likeness[best]
+
+
+def _walk(group: Group) -> list[Ints]:
+    return [group.members, *(members for part in group.parts for members in _walk(part))]

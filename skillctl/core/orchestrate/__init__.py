@@ -1,0 +1,1 @@
+"""Which skills a state needs: the interface of every orchestrator, and the embedded one."""

@@ -1,0 +1,1 @@
+"""What language models replied: read leniently, checked, and made harmless."""

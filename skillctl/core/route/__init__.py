@@ -1,0 +1,1 @@
+"""Which agent serves a query: gates, scores, budgets and cascades, over whole batches."""

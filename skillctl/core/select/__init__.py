@@ -1,0 +1,1 @@
+"""Which granularity serves an orchestrator: cuts of the skill trees, scored by replay."""

@@ -1,0 +1,80 @@
+"""Groups stay apart where outcomes tell them apart, and only there."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillctl.core.discover.supported_splits import LEAST_EVIDENCE, PRIOR_WEIGHT, Group, merge_alike
+from skillctl.core.profile.heterogeneity import find_likeness
+
+
+def flip(chances: list[list[float]], each: int, seed: int = 0) -> np.ndarray:
+    """Return outcomes of ``each`` queries with the chances of every agent in each group in turn."""
+    rows = np.repeat(np.array(chances), each, axis=0)
+    return (np.random.default_rng(seed).random(rows.shape) < rows).astype(float)
+
+
+def ranges(*ends: int) -> list[Group]:
+    """Return groups without parts, of consecutive queries up to each end."""
+    return [Group(np.arange(start, end)) for start, end in zip((0, *ends), ends, strict=False)]
+
+
+def members(groups: tuple[Group, ...]) -> list[list[int]]:
+    return [group.members.tolist() for group in groups]
+
+
+ADDER, POET = [0.9, 0.2], [0.2, 0.9]
+
+
+def test_groups_on_which_agents_fare_alike_are_merged_and_others_stay() -> None:
+    success = flip([ADDER, POET, ADDER], 20)
+    merged = merge_alike(ranges(20, 40, 60), success)
+    assert members(merged) == [[*range(20), *range(40, 60)], [*range(20, 40)]]
+
+
+def test_parts_that_are_one_make_their_group_an_innermost_one() -> None:
+    success = flip([ADDER, ADDER, POET], 20)
+    groups = [Group(np.arange(40), tuple(ranges(20, 40))), Group(np.arange(40, 60))]
+    merged = merge_alike(groups, success)
+    assert members(merged) == [[*range(40)], [*range(40, 60)]]
+    assert not any(group.parts for group in merged)
+
+
+def test_where_all_are_one_nothing_comes_back() -> None:
+    assert merge_alike(ranges(20, 40), flip([[0.5, 0.5], [0.5, 0.5]], 20)) == ()
+    assert merge_alike([], flip([[0.5, 0.5]], 20)) == ()
+
+
+def test_parts_of_the_only_group_take_its_place() -> None:
+    success = flip([ADDER, POET], 20)
+    merged = merge_alike([Group(np.arange(40), tuple(ranges(20, 40)))], success)
+    assert members(merged) == [[*range(20)], [*range(20, 40)]]
+
+
+def test_queries_without_a_verdict_do_not_count() -> None:
+    success = flip([ADDER, POET], 20)
+    success[:, 1] = np.nan
+    success[20:, 0] = np.nan
+    assert merge_alike(ranges(20, 40), success) == ()
+
+
+def test_a_poor_agent_that_shines_in_one_group_keeps_it_apart() -> None:
+    success = flip([[0.95, 0.05], [0.95, 0.05], [0.95, 1.0]], 20)
+    assert members(merge_alike(ranges(20, 40, 60), success)) == [[*range(40)], [*range(40, 60)]]
+
+
+@given(st.integers(0, 2**16), st.integers(2, 6), st.integers(1, 4))
+def test_innermost_siblings_are_held_apart_by_very_strong_evidence(seed: int, count: int, agents: int) -> None:
+    rng = np.random.default_rng(seed)
+    success = flip(rng.random((count, agents)).tolist(), 12, seed)
+    merged = merge_alike(ranges(*range(12, 12 * count + 1, 12)), success)
+    assert sorted(chain.from_iterable(members(merged))) in ([], [*range(12 * count)])
+    for pair in combinations(merged, 2):
+        wins = np.stack([success[group.members].sum(axis=0) for group in pair], axis=1)
+        losses = np.array([len(group.members) for group in pair]) - wins
+        matters = wins.sum(axis=1) > -1  # the evidence of all agents, or of those that matter, holds them apart
+        assert find_likeness(wins[matters], losses[matters], PRIOR_WEIGHT) <= -LEAST_EVIDENCE or agents > 1
