@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.discover.contenders import find_contenders, find_specialists
+from skillctl.core.discover.contenders import find_rivals
 from skillctl.core.profile.beliefs import mean
 from skillctl.core.profile.skill_tree import SkillTree, pool_credit, tree_posteriors
 
@@ -144,7 +144,6 @@ def _make_comparison(fold: Fold, success: Floats) -> Callable[[Floats, Floats], 
 def _find_rivals(fold: Fold, success: Floats) -> NDArray[np.bool_]:
     """Return the agents that matter to routing in a fold, shape (agents,)."""
     wins, losses = _count(fold.tree, fold.weights[min(fold.weights)], fold, success)  # under the sharpest weights
-    rates = mean(wins[:, 0] + 1.0, losses[:, 0] + 1.0)
-    matters = find_contenders(success[fold.train]) | find_specialists(wins, losses, rates)
+    matters = find_rivals(success[fold.train], wins, losses)
     # One agent alone leaves nothing to compare.
     return matters if np.count_nonzero(matters) > 1 else np.ones_like(matters)

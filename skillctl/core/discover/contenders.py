@@ -24,9 +24,19 @@ def find_contenders(success: Floats) -> NDArray[np.bool_]:
     Args:
         success: Shape (n, agents), mean verdicts, NaN where there is none.
     """
-    known = ~np.isnan(success)
-    mean = (np.nansum(success, axis=0) + 1) / (known.sum(axis=0) + 2)
-    return np.asarray(mean >= mean.max() - _NEAR, dtype=np.bool_)
+    rates = _find_rates(success)
+    return np.asarray(rates >= rates.max() - _NEAR, dtype=np.bool_)
+
+
+def find_rivals(success: Floats, wins: Floats, losses: Floats) -> NDArray[np.bool_]:
+    """Return which agents are contenders or specialists, shape (agents,).
+
+    Args:
+        success: Shape (n, agents), mean verdicts, NaN where there is none.
+        wins: Successes in each skill, shape (agents, skills).
+        losses: Failures in each skill, shape (agents, skills).
+    """
+    return find_contenders(success) | find_specialists(wins, losses, _find_rates(success))
 
 
 def find_specialists(wins: Floats, losses: Floats, rates: Floats) -> NDArray[np.bool_]:
@@ -42,3 +52,9 @@ def find_specialists(wins: Floats, losses: Floats, rates: Floats) -> NDArray[np.
     means = np.where(evidence >= _LEAST_EVIDENCE, means, -np.inf)
     near = (means >= means.max(axis=0) - _NEAR_IN_A_SKILL) & np.isfinite(means)
     return np.asarray(near.any(axis=1), dtype=np.bool_)
+
+
+def _find_rates(success: Floats) -> Floats:
+    """Return each agent's posterior mean success in the mode, shape (agents,)."""
+    known = ~np.isnan(success)
+    return np.asarray((np.nansum(success, axis=0) + 1) / (known.sum(axis=0) + 2), dtype=np.float64)

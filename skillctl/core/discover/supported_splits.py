@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.discover.contenders import find_contenders, find_specialists
-from skillctl.core.profile.heterogeneity import find_likeness
+from skillctl.core.discover.contenders import find_rivals
+from skillctl.core.profile.heterogeneity import find_likenesses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,38 +58,53 @@ class _Merger:
         self._wins = np.where(known, success, 0.0)
         self._losses = known - self._wins
         wins, losses = self._count([members for group in groups for members in _walk(group)])
-        total = known.sum(axis=0)
-        rates = (self._wins.sum(axis=0) + 1.0) / (total + 2.0)
-        matters = find_contenders(success) | find_specialists(wins, losses, rates)
+        matters = find_rivals(success, wins.T, losses.T)
         self._wins, self._losses = self._wins[:, matters], self._losses[:, matters]
 
     def _count(self, groups: Sequence[Ints]) -> tuple[Floats, Floats]:
-        """Return the successes and failures in each group, shape (agents, groups)."""
+        """Return the successes and failures in each group, shape (groups, agents)."""
         return (
-            np.stack([self._wins[members].sum(axis=0) for members in groups], axis=1),
-            np.stack([self._losses[members].sum(axis=0) for members in groups], axis=1),
+            np.stack([self._wins[members].sum(axis=0) for members in groups]),
+            np.stack([self._losses[members].sum(axis=0) for members in groups]),
         )
 
     def merge(self, groups: Sequence[Group]) -> tuple[Group, ...]:
         """Return the groups of one parent, merged; none where they are one without parts."""
         done = [Group(group.members, self.merge(group.parts)) for group in groups]
         inner = [group for group in done if group.parts]
-        leaves = [group.members for group in done if not group.parts]
-        while len(leaves) > 1:
-            pair, likeness = self._find_most_alike(leaves)
-            if likeness <= -LEAST_EVIDENCE:
-                break
-            both = np.sort(np.concatenate([leaves[place] for place in pair]))
-            leaves = [*(leaf for place, leaf in enumerate(leaves) if place not in pair), both]
+        leaves = self._merge_leaves([group.members for group in done if not group.parts])
         merged = tuple(sorted((*inner, *map(Group, leaves)), key=lambda group: int(group.members[0])))
         return merged if len(merged) != 1 else merged[0].parts
 
-    def _find_most_alike(self, leaves: Sequence[Ints]) -> tuple[tuple[int, int], float]:
+    def _merge_leaves(self, leaves: list[Ints]) -> list[Ints]:
+        """Merge the two most alike until very strong evidence holds them apart; the first of equals."""
+        if len(leaves) < 2:  # noqa: PLR2004 - a pair
+            return leaves
         wins, losses = self._count(leaves)
-        pairs = list(combinations(range(len(leaves)), 2))
-        likeness = [find_likeness(wins[:, pair], losses[:, pair], PRIOR_WEIGHT) for pair in pairs]
-        best = int(np.argmax(likeness))
-        return pairs[best], likeness[best]
+        likeness = np.full((len(leaves), len(leaves)), -np.inf)  # of each with those behind it
+        for place in range(len(leaves) - 1):
+            likeness[place, place + 1 :] = _compare(wins, losses, place)[place + 1 :]
+        while len(leaves) > 1:
+            first, second = (int(place) for place in np.unravel_index(int(likeness.argmax()), likeness.shape))
+            if likeness[first, second] <= -LEAST_EVIDENCE:
+                break
+            left = np.delete(np.arange(len(leaves)), [first, second])
+            both = np.sort(np.concatenate([leaves[first], leaves[second]]))
+            leaves = [*(leaves[place] for place in left), both]
+            wins, losses = (
+                np.concatenate([table[left], table[[first, second]].sum(axis=0, keepdims=True)])
+                for table in (wins, losses)
+            )
+            kept, likeness = likeness[np.ix_(left, left)], np.full((len(leaves), len(leaves)), -np.inf)
+            likeness[:-1, :-1] = kept
+            likeness[:-1, -1] = _compare(wins, losses, len(left))[:-1]
+        return leaves
+
+
+def _compare(wins: Floats, losses: Floats, place: int) -> Floats:
+    """Return the log Bayes factor of one ability of a group and each other against two, shape (groups,)."""
+    won, lost = (np.stack([table, np.broadcast_to(table[place], table.shape)], axis=2) for table in (wins, losses))
+    return find_likenesses(won, lost, PRIOR_WEIGHT)
 
 
 def _walk(group: Group) -> list[Ints]:

@@ -52,11 +52,16 @@ def find_likeness(wins: Floats, losses: Floats, kappa: float) -> float:
     Σ_A [log m(both) − log m(left) − log m(right)] under the prior of `find_evidence`, here without a difference in
     difficulty: who merges a hard skill with an easy one loses what expected success and cost weigh up.
     """
-    s, f = wins.sum(axis=1), losses.sum(axis=1)
+    return float(find_likenesses(wins[None], losses[None], kappa)[0])
+
+
+def find_likenesses(wins: Floats, losses: Floats, kappa: float) -> Floats:
+    """Return `find_likeness` of many pairs of parts at once, shape (pairs,), of counts of shape (pairs, agents, 2)."""
+    s, f = wins.sum(axis=2), losses.sum(axis=2)
     means = (s + 1.0) / (s + f + 2.0)
     alpha, beta = kappa * means, kappa * (1.0 - means)
-    apart = log_marginal(wins, losses, alpha[:, None], beta[:, None]).sum()
-    return float(log_marginal(s, f, alpha, beta).sum() - apart)
+    apart = log_marginal(wins, losses, alpha[..., None], beta[..., None]).sum(axis=(1, 2))
+    return np.asarray(log_marginal(s, f, alpha, beta).sum(axis=1) - apart, dtype=np.float64)
 
 
 def _log_common(wins: Floats, losses: Floats, alpha: Floats, beta: Floats, shift: Floats) -> float:
