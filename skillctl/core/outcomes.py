@@ -100,6 +100,22 @@ class _Table:
         return Outcomes(ids, tuple(self._texts), tuple(self._tasks), tuple(order), success, trials, cost)
 
 
+def remove_means(values: NDArray[np.float64], known: NDArray[np.bool_], axes: Sequence[int]) -> NDArray[np.float64]:
+    """Return known values less their mean along each axis in turn, 0 where a value is unknown.
+
+    Args:
+        values: Shape (q, n).
+        known: Shape (q, n).
+        axes: Along 1 each query loses its mean over the agents, along 0 each agent its mean over the queries. Where
+            values are unknown, the order matters.
+    """
+    left = np.where(known, values, 0.0)
+    for axis in axes:
+        count = np.maximum(known.sum(axis=axis, keepdims=True), 1)
+        left = np.where(known, left - left.sum(axis=axis, keepdims=True) / count, 0.0)
+    return left
+
+
 def _mean_by_cell(
     shape: tuple[int, int], rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skillctl.core.outcomes import tabulate_outcomes
+from skillctl.core.outcomes import remove_means, tabulate_outcomes
 from skillctl.model.trace import Trace
 
 
@@ -55,3 +55,10 @@ def test_taking_rows_keeps_their_order() -> None:
     taken = tabulate_outcomes(traces, mode="m", default_mode="m").take([3, 0])
     assert (taken.query_ids, taken.tasks) == ((3, 0), ("t3", "t0"))
     np.testing.assert_array_equal(taken.success, [[0.0], [1.0]])
+
+
+def test_means_are_removed_along_each_axis_and_unknown_values_are_zero() -> None:
+    values = np.array([[1.0, 3.0, np.nan], [5.0, np.nan, 1.0]])
+    known = ~np.isnan(values)
+    assert remove_means(values, known, axes=(1,)).tolist() == [[-1.0, 1.0, 0.0], [2.0, 0.0, -2.0]]
+    assert remove_means(values, known, axes=(1, 0)).tolist() == [[-1.5, 0.0, 0.0], [1.5, 0.0, 0.0]]

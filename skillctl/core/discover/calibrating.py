@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skillctl.core.discover.contenders import find_rivals
+from skillctl.core.outcomes import remove_means
 from skillctl.core.profile.beliefs import mean
 from skillctl.core.profile.skill_tree import SkillTree, pool_credit, tree_posteriors
 
@@ -127,15 +128,10 @@ def _make_comparison(fold: Fold, success: Floats) -> Callable[[Floats, Floats], 
     matters = _find_rivals(fold, success)
     actual = success[fold.test][:, matters]
     known = ~np.isnan(actual)
-    count = np.maximum(known.sum(axis=1, keepdims=True), 1)
-
-    def centre(values: Floats) -> Floats:
-        inside = np.where(known, values, 0.0)
-        return np.where(known, inside - inside.sum(axis=1, keepdims=True) / count, 0.0)
 
     def compare(expected: Floats, overall: Floats) -> _Foresight:
-        foreseen = centre(expected[:, matters] - overall[matters])
-        observed = centre(actual - overall[matters])
+        foreseen = remove_means(expected[:, matters] - overall[matters], known, axes=(1,))
+        observed = remove_means(actual - overall[matters], known, axes=(1,))
         return _Foresight((foreseen * observed).sum(axis=1), (foreseen**2).sum(axis=1))
 
     return compare

@@ -14,6 +14,7 @@ import numpy as np
 from skillctl.core.discover.clustering import Clusters, choose_examples, find_clusters, merge_clusters
 from skillctl.core.discover.contenders import find_contenders
 from skillctl.core.discover.supported_splits import Group, merge_alike
+from skillctl.core.outcomes import remove_means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,10 +101,7 @@ def predict_outcomes(points: Floats, success: Floats) -> Floats:
     is for `skillctl.core.discover.calibrating` to tell, on queries that they have not seen.
     """
     chosen = success[:, find_contenders(success)]
-    known = ~np.isnan(chosen)
-    mean = np.where(known, chosen, 0.0).sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
-    residual = np.where(known, chosen - mean, 0.0)
-    residual -= np.where(known, residual.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)
+    residual = remove_means(chosen, ~np.isnan(chosen), axes=(1, 0))
     centred = points - points.mean(axis=0)
     moments = centred.T @ centred
     penalty = RIDGE_PENALTY * max(float(np.trace(moments)), 1e-9) / len(points)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skillctl.core.discover.clustering import find_clusters, squared_distances
+from skillctl.core.outcomes import remove_means
 from skillctl.core.profile.difficulty import prior_means
 from skillctl.core.profile.heterogeneity import find_evidence
 from skillctl.core.profile.skill_tree import DEFAULT_KAPPA
@@ -183,7 +184,4 @@ def find_residuals(wins: Floats, losses: Floats) -> Floats:
     """Return success less the agent's and the query's mean, 0 where an agent was not tried, shape (q, agents)."""
     known = (wins + losses) > 0
     share = np.divide(wins, wins + losses, out=np.zeros_like(wins), where=known)
-    for axis in (0, 1):
-        count = np.maximum(known.sum(axis=axis, keepdims=True), 1)
-        share = np.where(known, share - share.sum(axis=axis, keepdims=True) / count, 0.0)
-    return share
+    return remove_means(share, known, axes=(0, 1))
