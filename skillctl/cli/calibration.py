@@ -9,7 +9,8 @@ import numpy as np
 
 from skillctl.core.discover.calibrating import SHARP_TEMPERATURES, Calibration, Fold, calibrate, draw_folds
 from skillctl.core.discover.discovery import MIN_QUERIES
-from skillctl.core.discover.skill_discovery import MOST_CALIBRATION_QUERIES, number_tree, weigh_all
+from skillctl.core.discover.skill_discovery import MOST_CALIBRATION_QUERIES
+from skillctl.core.discover.weighing import number_tree, weigh_all
 from skillctl.core.outcomes import Outcomes, tabulate_modes
 from skillctl.core.profile.skill_tree import build_tree
 from skillctl.model.handbook import ModeId

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.discover.skill_discovery import Candidate, discover_skills, number_tree, spread_out
+from skillctl.core.discover.skill_discovery import Candidate, discover_skills
+from skillctl.core.discover.weighing import number_tree, spread_out
 from skillctl.core.evaluate.baselines import (
     agent_means,
     predict_cluster_mean,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skillctl.core.discover.skill_discovery import Discovery, number_tree, spread_out
+from skillctl.core.discover.weighing import number_tree, spread_out
 from skillctl.core.profile.skill_tree import build_tree, pool_credit, tree_posteriors
 from skillctl.core.profile.wording import Wording, replace_made, word_profiles
 from skillctl.model.handbook import Agent, AgentId, Handbook, Insight, Mode, ModeId, Profile
@@ -15,6 +15,7 @@ from skillctl.model.handbook import Agent, AgentId, Handbook, Insight, Mode, Mod
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from skillctl.core.discover.skill_discovery import Discovery
     from skillctl.core.orchestrate.orchestration import SkillWeights
     from skillctl.core.outcomes import Outcomes
     from skillctl.model.handbook import Skill

@@ -7,13 +7,14 @@ are one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from skillctl.core.discover.clustering import Clusters, choose_examples, find_clusters, merge_clusters
 from skillctl.core.discover.contenders import find_contenders
-from skillctl.core.discover.supported_splits import Group, merge_alike
+from skillctl.core.discover.supported_splits import LEAST_EVIDENCE, Group, find_evidence, merge_alike
 from skillctl.core.outcomes import remove_means
 
 if TYPE_CHECKING:
@@ -49,6 +50,23 @@ class Draft(NamedTuple):
     group: int = -1
 
 
+class Drafts(NamedTuple):
+    """Skills on two granularities, each list with parents before their children; both are empty or none is.
+
+    Attributes:
+        supported: Those that the outcomes hold apart one by one; empty too where that is none.
+        fine: All.
+        evidence: Log Bayes factor that holds the two least alike of the supported ones apart.
+    """
+
+    supported: list[Draft]
+    fine: list[Draft]
+    evidence: float
+
+
+NOTHING = Drafts([], [], 0.0)
+
+
 def draft_skills(
     points: Floats,
     success: Floats,
@@ -56,8 +74,9 @@ def draft_skills(
     *,
     groups: Sequence[Ints] = (),
     parents: Sequence[int] = (),
-) -> list[Draft]:
-    """Return candidate skills, parents before their children.
+    least_evidence: float = LEAST_EVIDENCE,
+) -> Drafts:
+    """Return candidate skills.
 
     Args:
         points: Shape (n, d), the queries' texts in the space of all of them.
@@ -66,31 +85,48 @@ def draft_skills(
         groups: Candidate skills: members of each, such as the queries of one label. They become the coarsest
             skills, and clusters are sought within them; all of them stay if outcomes tell any two of them apart.
         parents: Place of the group above each group, which stands before it, or -1; none is above any when empty.
+        least_evidence: Log Bayes factor from which the outcomes hold two skills apart.
     """
     if len(points) < MIN_QUERIES:
-        return []
+        return NOTHING
     joined = np.concatenate([points, predict_outcomes(points, success)], axis=1)
-    tree = _Tree(points)
+    everything = np.arange(len(points))
+    above = parents or [-1] * len(groups)
+    merge = partial(merge_alike, success=success, least_evidence=least_evidence)
     if groups:
-        above = parents or [-1] * len(groups)
-        if not _are_told_apart([group for group, parent in zip(groups, above, strict=True) if parent < 0], success):
-            return []
-        tree.add_candidates(groups, above)
-        for place, group in enumerate(groups):
-            if len(group) >= 2 * QUERIES_A_SKILL and place not in above:
-                clusters = _cluster(joined[group], rng, levels=COARSER[-2:])
-                tree.add(place, merge_alike(nest(group, clusters), success))
+        tops = [group for group, parent in zip(groups, above, strict=True) if parent < 0]
+        apart = merge(_cover(tops, everything))
+        if not apart:
+            return NOTHING
+        inside = [
+            (place, nest(group, _cluster(joined[group], rng, levels=COARSER[-2:])))
+            for place, group in enumerate(groups)
+            if len(group) >= 2 * QUERIES_A_SKILL and place not in above
+        ]
+        merged = [(place, merge(nested)) for place, nested in inside]
     else:
-        everything = np.arange(len(points))
-        tree.add(-1, merge_alike(nest(everything, _cluster(joined, rng, levels=COARSER)), success))
+        inside = [(-1, nest(everything, _cluster(joined, rng, levels=COARSER)))]
+        merged = [(-1, merge(inside[0][1]))]
+        apart = merged[0][1]
+    supported, fine = (_write(points, groups, above, found) for found in (merged, inside))
+    return Drafts(supported, fine, find_evidence(apart, success))
+
+
+def _write(
+    points: Floats, groups: Sequence[Ints], above: Sequence[int], inside: Sequence[tuple[int, Sequence[Group]]]
+) -> list[Draft]:
+    """Return drafts of candidates and of the groups inside them; those below -1 are below the mode."""
+    tree = _Tree(points)
+    tree.add_candidates(groups, above)
+    for place, found in inside:
+        tree.add(place, found)
     return tree.write()
 
 
-def _are_told_apart(groups: Sequence[Ints], success: Floats) -> bool:
-    """Return whether the evidence holds any two of the groups apart, or one of them and the rest of the queries."""
-    rest = np.setdiff1d(np.arange(len(success)), np.concatenate(list(groups)))
-    sides = [np.unique(group) for group in groups] + ([rest] if len(rest) else [])
-    return bool(merge_alike([Group(side) for side in sides], success))
+def _cover(groups: Sequence[Ints], everything: Ints) -> list[Group]:
+    """Return the groups, and the rest of the queries as one more."""
+    rest = np.setdiff1d(everything, np.concatenate(list(groups)))
+    return [Group(side) for side in (*map(np.unique, groups), *([rest] if len(rest) else []))]
 
 
 def predict_outcomes(points: Floats, success: Floats) -> Floats:

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.discover.calibrating import TEMPERATURES, Calibration, Fold, calibrate, draw_folds
-from skillctl.core.discover.discovery import Draft, draft_skills
+from skillctl.core.discover.calibrating import SOFT_TEMPERATURES, TEMPERATURES, Calibration, draw_folds
+from skillctl.core.discover.discovery import Draft, Drafts, draft_skills
+from skillctl.core.discover.granularity import Granularity, Trial, choose_granularity
 from skillctl.core.discover.skill_writing import NOTHING_SAID, Words, write_skills
-from skillctl.core.orchestrate.embedded import EmbeddedOrchestrator
+from skillctl.core.discover.supported_splits import LEAST_EVIDENCE
+from skillctl.core.discover.weighing import weigh_all
 from skillctl.core.orchestrate.features import TextFeatures, WordEmbedder, WordTable
-from skillctl.core.orchestrate.skill_index import build_skill_index
 from skillctl.core.orchestrate.space import POINT_STEPS, fit_space, project
-from skillctl.core.profile.skill_tree import build_tree
-from skillctl.model.handbook import OrchestratorSettings, Skill
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from skillctl.core.orchestrate.orchestration import SkillWeights
     from skillctl.core.outcomes import Outcomes
+    from skillctl.model.handbook import Skill
 
-    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-# Skills stay when what they foresee of held-out queries goes with what happened by so many standard errors: chance
-# reaches them once in five times. Most noise yields no groups to begin with, and weak structure pays: with 1.64 the
-# five like-strength agents of mmlu_pro lose a quarter of their gain at 200 queries.
-MIN_Z = 0.84
 # Folds are made of at most so many queries; more change the numbers little.
 MOST_CALIBRATION_QUERIES = 2_000
 
@@ -87,23 +82,28 @@ def discover_skills(
     labels = [candidate.label for candidate in candidates]
     words = [candidate.words for candidate in candidates]
     outcomes, candidates = _leave_out_blank(outcomes, candidates)
-    features = WordTable(embedder).read(outcomes.texts)
+    table = WordTable(embedder)
+    features = table.read(outcomes.texts)
     everything = np.arange(len(outcomes.texts))
     drafts = _draft(outcomes, features, everything, candidates, rng)
-    if not drafts:
+    if not drafts.fine:
         return Discovery((), None)
+    write = partial(write_skills, mode, outcomes=outcomes, surface=features.surface, labels=labels, words=words)
     sample = np.sort(rng.permutation(len(everything))[:MOST_CALIBRATION_QUERIES])
-    folds = []
+    trials = []
     for train, test in draw_folds(len(sample), rng):
-        drafted = _draft(outcomes, features, sample[train], candidates, rng)
-        drawn = write_skills(mode, drafted, outcomes, features.surface, labels=labels, words=words)
-        weights = weigh_all(drawn, outcomes.texts, embedder)
-        folds.append(Fold(sample[train], sample[test], build_tree(number_tree(drawn)), weights))
-    calibration = calibrate(folds, outcomes.success)
-    if calibration.z < MIN_Z:
-        return Discovery((), calibration)
-    skills = write_skills(mode, drafts, outcomes, features.surface, labels=labels, words=words, taken=taken)
-    return Discovery(skills, calibration)
+        share = len(train) / len(sample)  # evidence grows with the queries: with fewer, less stands for the same
+        drafted = _draft(outcomes, features, sample[train], candidates, rng, least_evidence=LEAST_EVIDENCE * share)
+        trials.append(Trial(train, test, write(drafted.supported), write(drafted.fine)))
+    choice = choose_granularity(
+        trials,
+        drafts.evidence,
+        outcomes.take(sample),
+        partial(weigh_all, embedder=embedder, table=table),
+        temperatures=TEMPERATURES if candidates else SOFT_TEMPERATURES,
+    )
+    chosen = {Granularity.NONE: [], Granularity.SUPPORTED: drafts.supported, Granularity.FINE: drafts.fine}
+    return Discovery(write(chosen[choice.granularity], taken=taken), choice.calibration)
 
 
 def _leave_out_blank(outcomes: Outcomes, candidates: Sequence[Candidate]) -> tuple[Outcomes, Sequence[Candidate]]:
@@ -116,34 +116,15 @@ def _leave_out_blank(outcomes: Outcomes, candidates: Sequence[Candidate]) -> tup
     return outcomes.take(np.flatnonzero(says)), left
 
 
-def number_tree(skills: Sequence[Skill]) -> list[int]:
-    """Return the number of each skill's parent, 0 for the root, behind the root's own -1."""
-    numbers = {skill.id: number for number, skill in enumerate(skills, start=1)}
-    return [-1, *(0 if skill.parent is None else numbers[skill.parent] for skill in skills)]
-
-
-def spread_out(weights: SkillWeights, skills: int) -> Floats:
-    """Return sparse weights as an array of shape (n, skills + 1)."""
-    count = len(weights.indptr) - 1
-    table = np.zeros((count, skills + 1))
-    table[np.repeat(np.arange(count), np.diff(weights.indptr)), weights.skills] = weights.weights
-    return table
-
-
-def weigh_all(
-    skills: Sequence[Skill], texts: Sequence[str], embedder: WordEmbedder, temperatures: Sequence[float] = TEMPERATURES
-) -> dict[float, Floats]:
-    """Return the weights of texts on skills under each temperature that calibration tries."""
-    orchestrator = EmbeddedOrchestrator(build_skill_index(skills, embedder), lambda: embedder, OrchestratorSettings())
-    weights = orchestrator.weigh_at(texts, temperatures)
-    return {
-        temperature: spread_out(weight, len(skills)) for temperature, weight in zip(temperatures, weights, strict=True)
-    }
-
-
 def _draft(
-    outcomes: Outcomes, features: TextFeatures, rows: Ints, candidates: Sequence[Candidate], rng: np.random.Generator
-) -> list[Draft]:
+    outcomes: Outcomes,
+    features: TextFeatures,
+    rows: Ints,
+    candidates: Sequence[Candidate],
+    rng: np.random.Generator,
+    *,
+    least_evidence: float = LEAST_EVIDENCE,
+) -> Drafts:
     """Return drafts made of some rows, which they name by their place among all rows."""
     space = fit_space(features.semantic[rows], features.surface[rows])
     points = project(space, features.semantic[rows], features.surface[rows]).points.astype(np.float64)
@@ -158,12 +139,17 @@ def _draft(
         rng,
         groups=[groups[number] for number in known],
         parents=[known.index(parent) if parent >= 0 else -1 for parent in above],
+        least_evidence=least_evidence,
     )
-    return [
-        draft._replace(
-            members=rows[draft.members],
-            examples=rows[draft.examples],
-            group=known[draft.group] if draft.group >= 0 else -1,
-        )
-        for draft in drafts
-    ]
+
+    def name(found: list[Draft]) -> list[Draft]:
+        return [
+            draft._replace(
+                members=rows[draft.members],
+                examples=rows[draft.examples],
+                group=known[draft.group] if draft.group >= 0 else -1,
+            )
+            for draft in found
+        ]
+
+    return drafts._replace(supported=name(drafts.supported), fine=name(drafts.fine))

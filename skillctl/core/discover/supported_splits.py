@@ -36,7 +36,9 @@ class Group(NamedTuple):
     parts: tuple[Group, ...] = ()
 
 
-def merge_alike(groups: Sequence[Group], success: Floats) -> tuple[Group, ...]:
+def merge_alike(
+    groups: Sequence[Group], success: Floats, *, least_evidence: float = LEAST_EVIDENCE
+) -> tuple[Group, ...]:
     """Return nested groups in which the evidence holds every two innermost ones of the same parent apart.
 
     From the innermost out, the two most alike are merged as long as the Bayes factor for two abilities against one
@@ -46,14 +48,30 @@ def merge_alike(groups: Sequence[Group], success: Floats) -> tuple[Group, ...]:
     Args:
         groups: The outermost ones, which share no query.
         success: Shape (n, agents), mean verdicts, NaN where there is none.
+        least_evidence: Log Bayes factor from which groups are apart.
     """
-    return _Merger(groups, success).merge(groups) if groups else ()
+    return _Merger(groups, success, least_evidence).merge(groups) if groups else ()
+
+
+def find_evidence(groups: Sequence[Group], success: Floats) -> float:
+    """Return the log Bayes factor that holds the two least alike of all innermost groups apart, 0 of fewer than two.
+
+    Args:
+        groups: The outermost ones, which share no query.
+        success: Shape (n, agents), mean verdicts, NaN where there is none.
+    """
+    innermost = [members for group in groups for members in _walk_innermost(group)]
+    if len(innermost) < 2:  # noqa: PLR2004 - a pair
+        return 0.0
+    likeness = _Merger(groups, success, LEAST_EVIDENCE).compare_all(innermost)
+    return max(0.0, -float(likeness[np.triu_indices(len(innermost), 1)].min()))
 
 
 class _Merger:
     """Merges groups by the outcomes of the agents that matter."""
 
-    def __init__(self, groups: Sequence[Group], success: Floats) -> None:
+    def __init__(self, groups: Sequence[Group], success: Floats, least_evidence: float) -> None:
+        self._least_evidence = least_evidence
         known = ~np.isnan(success)
         self._wins = np.where(known, success, 0.0)
         self._losses = known - self._wins
@@ -76,17 +94,23 @@ class _Merger:
         merged = tuple(sorted((*inner, *map(Group, leaves)), key=lambda group: int(group.members[0])))
         return merged if len(merged) != 1 else merged[0].parts
 
+    def compare_all(self, groups: Sequence[Ints]) -> Floats:
+        """Return the log Bayes factor of one ability against two of each group and those behind it, -inf elsewhere."""
+        wins, losses = self._count(groups)
+        likeness = np.full((len(groups), len(groups)), -np.inf)
+        for place in range(len(groups) - 1):
+            likeness[place, place + 1 :] = _compare(wins, losses, place)[place + 1 :]
+        return likeness
+
     def _merge_leaves(self, leaves: list[Ints]) -> list[Ints]:
         """Merge the two most alike until very strong evidence holds them apart; the first of equals."""
         if len(leaves) < 2:  # noqa: PLR2004 - a pair
             return leaves
         wins, losses = self._count(leaves)
-        likeness = np.full((len(leaves), len(leaves)), -np.inf)  # of each with those behind it
-        for place in range(len(leaves) - 1):
-            likeness[place, place + 1 :] = _compare(wins, losses, place)[place + 1 :]
+        likeness = self.compare_all(leaves)
         while len(leaves) > 1:
             first, second = (int(place) for place in np.unravel_index(int(likeness.argmax()), likeness.shape))
-            if likeness[first, second] <= -LEAST_EVIDENCE:
+            if likeness[first, second] <= -self._least_evidence:
                 break
             left = np.delete(np.arange(len(leaves)), [first, second])
             both = np.sort(np.concatenate([leaves[first], leaves[second]]))
@@ -109,3 +133,7 @@ def _compare(wins: Floats, losses: Floats, place: int) -> Floats:
 
 def _walk(group: Group) -> list[Ints]:
     return [group.members, *(members for part in group.parts for members in _walk(part))]
+
+
+def _walk_innermost(group: Group) -> list[Ints]:
+    return [members for part in group.parts for members in _walk_innermost(part)] or [group.members]

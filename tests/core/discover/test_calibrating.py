@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skillctl.core.discover.calibrating import Fold, calibrate, draw_folds
+from skillctl.core.discover.calibrating import KAPPAS, Fold, calibrate, draw_folds, find_advantage
 from skillctl.core.profile.skill_tree import build_tree
 
 TREE = build_tree([-1, 0, 0])
@@ -45,6 +45,23 @@ def test_no_difference_asks_for_the_strongest_prior_and_gains_nothing() -> None:
     result = calibrate(folds(success, right, wrong), success)
     assert result.kappa >= 16
     assert abs(result.gain) < 3 * result.standard_error + 1e-3
+
+
+def test_little_evidence_leaves_the_prior_in_the_middle_of_what_is_tried() -> None:
+    success = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    weights = np.tile([1.0, 0.0, 0.0], (4, 1))  # the root alone: every κ foresees the same
+    result = calibrate(folds(success, weights, weights), success)
+    assert result.kappa == KAPPAS[len(KAPPAS) // 2]
+    assert result.temperature == 0.1  # of equals the sharpest
+    assert (result.gain, result.z) == (0.0, 0.0)
+
+
+def test_the_advantage_has_the_sign_of_the_better_skills() -> None:
+    success, right, wrong = plant(0.4)
+    good, bad = folds(success, right, right), folds(success, wrong, wrong)
+    assert find_advantage(good, bad, success) > 5
+    assert find_advantage(bad, good, success) == -find_advantage(good, bad, success)
+    assert find_advantage(good, good, success) == 0.0
 
 
 def test_folds_partition_the_queries() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skillctl.core.discover.skill_discovery import Candidate, Discovery, discover_skills, number_tree, weigh_all
+from skillctl.core.discover.skill_discovery import Candidate, Discovery, discover_skills
+from skillctl.core.discover.weighing import number_tree, weigh_all
 from skillctl.core.outcomes import Outcomes
 from skillctl.core.profile.beliefs import interval
 from skillctl.core.profile.skill_tree import build_tree, pool_credit, tree_posteriors
@@ -68,7 +69,7 @@ def test_as_many_skills_are_found_as_were_planted_and_their_intervals_hold_the_p
         skills = find(outcomes).skills
         assert len(skills) == 2
         kinds = [int(skill.origin.queries[0][1:]) % 2 for skill in skills if skill.origin]
-        tree, weights = build_tree(number_tree(skills)), weigh_all(skills, outcomes.texts, VECTORS)[0.25]
+        tree, weights = build_tree(number_tree(skills)), weigh_all(skills, outcomes.texts, VECTORS, [0.5])[0.5]
         wins = pool_credit(tree, outcomes.success.T @ weights)
         losses = pool_credit(tree, (1 - outcomes.success).T @ weights)
         bounds = interval(*tree_posteriors(tree, wins, losses, kappa=2.0))

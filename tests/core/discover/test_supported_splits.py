@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import chain, combinations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillctl.core.discover.supported_splits import LEAST_EVIDENCE, PRIOR_WEIGHT, Group, merge_alike
+from skillctl.core.discover.supported_splits import LEAST_EVIDENCE, PRIOR_WEIGHT, Group, find_evidence, merge_alike
 from skillctl.core.profile.heterogeneity import find_likeness
 
 
@@ -53,6 +54,23 @@ def test_parts_of_the_only_group_take_its_place() -> None:
     success = flip([ADDER, POET], 20)
     merged = merge_alike([Group(np.arange(40), tuple(ranges(20, 40)))], success)
     assert members(merged) == [[*range(20)], [*range(20, 40)]]
+
+
+def test_the_evidence_asked_for_decides_what_stays_apart() -> None:
+    success = flip([[0.5, 0.5], [0.7, 0.4]], 40)
+    evidence = find_evidence(ranges(40, 80), success)
+    assert 0 < evidence < LEAST_EVIDENCE
+    assert merge_alike(ranges(40, 80), success) == ()
+    assert len(merge_alike(ranges(40, 80), success, least_evidence=0.9 * evidence)) == 2
+    assert merge_alike(ranges(40, 80), success, least_evidence=1.1 * evidence) == ()
+
+
+def test_the_two_least_alike_innermost_groups_say_how_strong_the_evidence_is() -> None:
+    success = flip([ADDER, POET, [0.55, 0.55]], 30)
+    groups = [Group(np.arange(60), tuple(ranges(30, 60))), Group(np.arange(60, 90))]
+    wins = np.stack([success[:30].sum(axis=0), success[30:60].sum(axis=0)], axis=1)
+    assert find_evidence(groups, success) == pytest.approx(-find_likeness(wins, 30 - wins, PRIOR_WEIGHT))
+    assert find_evidence(groups[1:], success) == find_evidence([], success) == 0.0
 
 
 def test_queries_without_a_verdict_do_not_count() -> None:
