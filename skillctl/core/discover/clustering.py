@@ -53,6 +53,27 @@ def find_clusters(points: Floats, clusters: int, rng: np.random.Generator) -> Cl
     return Clusters(labels, _find_means(points, labels, int(labels.max()) + 1))
 
 
+def absorb_small(points: Floats, clusters: Clusters, least: int) -> Clusters:
+    """Give the points of clusters with fewer than ``least`` points to the nearest others, the smallest cluster first.
+
+    Args:
+        points: Shape (n, d), the points of the clusters.
+        clusters: Their partition.
+        least: Points of a cluster that stays; one cluster stays in any case.
+    """
+    labels, sizes = clusters.labels.copy(), np.bincount(clusters.labels)
+    while np.count_nonzero(sizes) > 1:
+        alive = np.flatnonzero(sizes)
+        smallest = int(alive[sizes[alive].argmin()])
+        if sizes[smallest] >= least:
+            break
+        members, others = labels == smallest, alive[alive != smallest]
+        labels[members] = others[squared_distances(points[members], clusters.centres[others]).argmin(axis=1)]
+        sizes = np.bincount(labels, minlength=len(sizes))
+    labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return Clusters(labels, _find_means(points, labels, int(labels.max()) + 1))
+
+
 def merge_clusters(clusters: Clusters, count: int) -> Ints:
     """Merge clusters bottom-up by Ward's criterion (1963) until ``count`` groups are left.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.discover.clustering import Clusters, choose_examples, find_clusters, merge_clusters
+from skillctl.core.discover.clustering import absorb_small, choose_examples, find_clusters, merge_clusters
 from skillctl.core.discover.contenders import find_contenders
 from skillctl.core.discover.supported_splits import LEAST_EVIDENCE, Group, find_evidence, merge_alike
 from skillctl.core.outcomes import remove_means
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MIN_QUERIES = 20  # in fewer nothing is found
 QUERIES_A_SKILL = 6  # the finest skills hold so many on average
+LEAST_QUERIES = 2  # and one query alone is none
 SKILLS_PER_ROOT = 2.3  # and there are at most so many for each unit of √n
 MOST_FINE_SKILLS = 200
 COARSER = (8, 4, 2, 1)  # each granularity has so many times fewer skills than the finest
@@ -200,5 +201,5 @@ def _cluster(points: Floats, rng: np.random.Generator, *, levels: Sequence[int])
     """Return nested partitions, coarse to fine: k-means for the finest, Ward's merges of it for the others."""
     finest = max(2.0, min(len(points) / QUERIES_A_SKILL, SKILLS_PER_ROOT * np.sqrt(len(points)), MOST_FINE_SKILLS))
     sizes = sorted({max(2, round(finest / level)) for level in levels})
-    clusters: Clusters = find_clusters(points, sizes[-1], rng)
+    clusters = absorb_small(points, find_clusters(points, sizes[-1], rng), LEAST_QUERIES)
     return [*(merge_clusters(clusters, size)[clusters.labels] for size in sizes[:-1]), clusters.labels]

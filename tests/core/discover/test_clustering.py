@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skillctl.core.discover.clustering import choose_examples, find_clusters, merge_clusters, squared_distances
+from skillctl.core.discover.clustering import (
+    Clusters,
+    absorb_small,
+    choose_examples,
+    find_clusters,
+    merge_clusters,
+    squared_distances,
+)
 
 
 @pytest.fixture
@@ -45,3 +52,14 @@ def test_the_examples_of_a_group_have_its_mean() -> None:
 def test_distances_are_squared_and_never_negative() -> None:
     points = np.array([[1.0, 2.0], [4.0, 6.0]])
     np.testing.assert_allclose(squared_distances(points, points), [[0, 25], [25, 0]])
+
+
+def test_small_clusters_go_to_the_nearest_ones_that_stay() -> None:
+    points = np.array([[0.0], [0.1], [0.2], [1.0], [9.0], [9.1], [9.2], [8.0], [8.1]])
+    labels = np.array([0, 0, 0, 1, 2, 2, 2, 3, 3])
+    centres = np.array([[0.1], [1.0], [9.1], [8.05]])
+    absorbed = absorb_small(points, Clusters(labels, centres), 3)
+    assert absorbed.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]
+    assert absorbed.centres[:, 0] == pytest.approx([0.325, 8.68])
+    assert absorb_small(points, Clusters(labels, centres), 1).labels.tolist() == labels.tolist()
+    assert set(absorb_small(points, Clusters(labels, centres), 99).labels) == {0}
