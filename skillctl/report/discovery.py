@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillctl.core.discover.discovery import MIN_QUERIES
+from skillctl.core.discover.granularity import MIN_Z, Granularity
 from skillctl.core.discover.skill_writing import MOST_QUERIES
 from skillctl.report.problems import count_of
 
@@ -30,6 +31,8 @@ class ModeReport:
         gain: Reduction of the squared error per held-out query, ``None`` where nothing was found to try.
         standard_error: Of the gain.
         z: Standard errors by which foreseen and observed deviations go together.
+        granularity: Which of the skills that were found stay.
+        evidence: Log Bayes factor that holds the two least alike of those apart that are supported one by one.
         temperature: Chosen on held-out queries.
         prior_strength: Chosen on held-out queries.
         remark: What became of a model's proposals, or empty.
@@ -44,6 +47,8 @@ class ModeReport:
     gain: float | None
     standard_error: float | None
     z: float | None
+    granularity: Granularity
+    evidence: float
     temperature: float | None
     prior_strength: float | None
     remark: str = ""
@@ -54,8 +59,16 @@ class ModeReport:
             return f"too few queries to find skills: {MIN_QUERIES} is the least"
         if self.gain is None:
             return "no skills: the agents fare alike on all groups of queries"
-        verdict = "skills foresee held-out outcomes better" if self.skills else "no skills foresee held-out outcomes"
-        return f"{verdict} (gain {self.gain:.4f} ± {self.standard_error:.4f} a query, z {self.z:.1f})"
+        return f"{self._say_verdict()} (gain {self.gain:.4f} ± {self.standard_error:.4f} a query, z {self.z:.1f})"
+
+    def _say_verdict(self) -> str:
+        if not self.skills:
+            return "no skills foresee held-out outcomes"
+        if self.granularity is Granularity.FINE:
+            return "fine skills foresee held-out outcomes better than those that outcomes hold apart one by one"
+        if self.z is not None and self.z >= MIN_Z:
+            return "skills foresee held-out outcomes better"
+        return f"outcomes hold the skills clearly apart (log Bayes factor {self.evidence:.1f}), if they foresee little"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +145,8 @@ def render_discovery_json(report: DiscoveryReport) -> str:
                     "gain": mode.gain,
                     "standard_error": mode.standard_error,
                     "z": mode.z,
+                    "granularity": mode.granularity.value,
+                    "evidence": mode.evidence,
                     "temperature": mode.temperature,
                     "prior_strength": mode.prior_strength,
                     "skills": [

@@ -53,11 +53,15 @@ class Discovery(NamedTuple):
         skills: In order of id; empty when none pay.
         calibration: What held-out queries say, ``None`` where there are too few queries to find anything.
         remark: What became of proposals, or empty.
+        granularity: Which of the skills that were found stay.
+        evidence: Log Bayes factor that holds the two least alike of those apart that are supported one by one.
     """
 
     skills: tuple[Skill, ...]
     calibration: Calibration | None
     remark: str = ""
+    granularity: Granularity = Granularity.NONE
+    evidence: float = 0.0
 
 
 def discover_skills(
@@ -103,7 +107,12 @@ def discover_skills(
         temperatures=TEMPERATURES if candidates else SOFT_TEMPERATURES,
     )
     chosen = {Granularity.NONE: [], Granularity.SUPPORTED: drafts.supported, Granularity.FINE: drafts.fine}
-    return Discovery(write(chosen[choice.granularity], taken=taken), choice.calibration)
+    return Discovery(
+        write(chosen[choice.granularity], taken=taken),
+        choice.calibration,
+        granularity=choice.granularity,
+        evidence=drafts.evidence,
+    )
 
 
 def _leave_out_blank(outcomes: Outcomes, candidates: Sequence[Candidate]) -> tuple[Outcomes, Sequence[Candidate]]:
