@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skillctl.model.handbook import Handbook, ModeId, OrchestratorSettings, Skill
 
 _KIND = "skills"
-_FORMAT = "5"  # to be raised whenever the same texts give another index
+_FORMAT = "6"  # to be raised whenever the same texts give another index
 _LEXICON_ARRAYS = (
     "idf", "posting_ptr", "posting_skill", "posting_weight", "edges", "targets", "hit_ptr", "hit_skill", "hit_weight",
 )  # fmt: skip

@@ -64,9 +64,9 @@ def build_skill_index(skills: Sequence[Skill], embedder: WordEmbedder, *, table:
     table = table or WordTable(embedder)
     about = table.read([_describe(skill) for skill in skills])
     examples = table.read([text for skill in skills for text in skill.examples])
-    owners = np.repeat(np.arange(len(skills)), [len(skill.examples) for skill in skills])
     space = fit_space(np.concatenate([about.semantic, examples.semantic]), examples.surface)
-    points = project(space, examples.semantic, examples.surface).points
+    owners, rows = _share_examples(skills)
+    points = project(space, examples.semantic, examples.surface).points[rows]
     sums, counts = _sum_points(space, about, points, owners)
     levels = find_levels(skills)
     return SkillIndex(
@@ -116,6 +116,26 @@ def _describe(skill: Skill) -> str:
 
 def _texts(skill: Skill) -> list[str]:
     return [_describe(skill), *skill.examples]
+
+
+def _share_examples(skills: Sequence[Skill]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (skill, example) pairs, examples numbered as they come.
+
+    A skill without examples has those of the finer ones below it: its description alone would place it among prose.
+    """
+    places = {skill.id: place for place, skill in enumerate(skills)}
+    ends = np.cumsum([0, *(len(skill.examples) for skill in skills)])
+    owners, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for place, skill in enumerate(skills):
+        own = np.arange(ends[place], ends[place + 1])
+        holders = [place]
+        above = skill.parent
+        while above is not None:
+            holders += [] if skills[places[above]].examples else [places[above]]
+            above = skills[places[above]].parent
+        owners.append(np.repeat(holders, len(own)))
+        rows.append(np.tile(own, len(holders)))
+    return np.concatenate(owners), np.concatenate(rows)
 
 
 def _sum_points(

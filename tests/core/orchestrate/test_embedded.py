@@ -126,6 +126,23 @@ def test_a_hand_written_skill_works_without_examples_or_indicators() -> None:
     assert max(row, key=row.__getitem__) == 1
 
 
+def test_a_coarse_skill_without_examples_lies_among_those_of_the_finer_ones() -> None:
+    sums = ("Compute 12 + 7.", "What is 5 + 90?", "Add 3 and 4.")
+    areas = ("How large is a circle of radius 3?", "What is the area of a square with side 2?", "How wide is it?")
+    adding = Skill(SkillId("math.add"), "Adds.", parent=SkillId("math"), examples=sums)
+    geometry = Skill(SkillId("math.area"), "Finds areas.", parent=SkillId("math"), examples=areas)
+    other = Skill(
+        SkillId("poems"), "Writes poems.", examples=("Write a poem on snow.", "A verse, please.", "Rhyme it.")
+    )
+    bare = Skill(SkillId("math"), "All that has to do with numbers.")
+    vectors, shown = (
+        build_skill_index((math, adding, geometry, other), VECTORS).vectors
+        for math in (bare, replace(bare, examples=(*sums, *areas)))
+    )
+    assert np.abs(vectors[:, 0] - (vectors[:, 1] + vectors[:, 2]) / 2).max() <= 1  # each a mean of whole numbers
+    assert not np.array_equal(vectors, shown)  # examples of its own are texts of the handbook and shape the space
+
+
 def test_a_regular_expression_counts_as_a_hit_and_a_faulty_one_as_none() -> None:
     plain = Skill(SkillId("ids"), "Reads identifiers.")
     text = ["Where is ticket ABC-123 kept?"]
