@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 FOLDS = 4
 # Groups found in outcomes have soft borders: chosen on 200 queries among 0.25, 0.5 and 1, the temperature costs a point
 # of headroom against always taking this one.
-SOFT_TEMPERATURES = (0.5,)
+SOFT_TEMPERATURE = 0.5
 # Candidates have sharper borders, and skills that somebody wrote can be told apart more sharply still.
-TEMPERATURES = (0.25, 0.5, 1.0)
+TEMPERATURES = (0.25, SOFT_TEMPERATURE, 1.0)
 SHARP_TEMPERATURES = (0.05, 0.1, *TEMPERATURES)
 KAPPAS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from skillctl.core.discover.calibrating import Calibration, Fold, calibrate, find_advantage
+import numpy as np
+
+from skillctl.core.discover.calibrating import SOFT_TEMPERATURE, Calibration, Fold, calibrate, find_advantage
 from skillctl.core.discover.weighing import number_tree
 from skillctl.core.profile.skill_tree import build_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from skillctl.core.outcomes import Outcomes
@@ -33,11 +34,14 @@ class Granularity(Enum):
 # Skills stay when what they foresee of held-out queries goes with what happened by so many standard errors. Most logs
 # without structure have no supported skills to begin with; one in ten of the others comes so far by chance.
 MIN_Z = 1.28
-# Supported skills stay also on evidence that chance hardly ever reaches: in one of 260 planted logs without structure.
+# Or on evidence that chance hardly ever reaches: in one of 260 planted logs without structure.
 CLEAR_EVIDENCE = 12.0
-# All skills instead of the supported ones when they foresee held-out queries better by so many standard errors: in
-# three of 84 planted structures of two to eight kinds, and mostly where real texts shade into each other.
-MIN_ADVANTAGE = 0.5
+# Real queries shade into each other: most lie between skills, where many fine ones tell more than a few. There the fine
+# ones stay unless they foresee held-out queries worse by a standard error. Where queries belong to one supported skill
+# each, those are the structure, and finer ones must foresee more.
+SHARE_OF_ONE_SKILL = 0.9
+MIN_ADVANTAGE_BETWEEN_SKILLS = -1.0
+MIN_ADVANTAGE_WITHIN_SKILLS = 0.5
 
 
 class Trial(NamedTuple):
@@ -75,7 +79,7 @@ class Weigh(Protocol):
 def choose_granularity(
     trials: Sequence[Trial], evidence: float, outcomes: Outcomes, weigh: Weigh, *, temperatures: Sequence[float]
 ) -> Choice:
-    """Choose the fine skills where they foresee held-out queries better, else the supported ones, if they pay.
+    """Choose the fine skills where they foresee held-out queries well enough, else the supported ones, if they pay.
 
     The innermost skills alone are compared: they are where the two differ.
 
@@ -85,7 +89,7 @@ def choose_granularity(
             Without any evidence no fine skills stay either: they foresee noise well in one case of eight.
         outcomes: Of the queries that the trials' rows refer to.
         weigh: Weighs their texts.
-        temperatures: Which to try.
+        temperatures: Which to try, `skillctl.core.discover.calibrating.SOFT_TEMPERATURE` among them.
     """
     supported, fine = [trial.supported for trial in trials], [trial.fine for trial in trials]
 
@@ -102,13 +106,19 @@ def choose_granularity(
 
     if evidence > 0:
         inner, others = (make_folds([_find_innermost(skills) for skills in found]) for found in (fine, supported))
-        if find_advantage(inner, others, outcomes.success) > MIN_ADVANTAGE:
+        if find_advantage(inner, others, outcomes.success) > _find_least_advantage(others):
             calibration = calibrate(make_folds(fine), outcomes.success)
-            if calibration.z >= MIN_Z:
+            if evidence >= CLEAR_EVIDENCE or calibration.z >= MIN_Z:
                 return Choice(Granularity.FINE, calibration)
     calibration = calibrate(make_folds(supported), outcomes.success)
     stays = evidence >= CLEAR_EVIDENCE or (evidence > 0 and calibration.z >= MIN_Z)
     return Choice(Granularity.SUPPORTED if stays else Granularity.NONE, calibration)
+
+
+def _find_least_advantage(supported: Sequence[Fold]) -> float:
+    """Return the advantage that fine skills need, by how much of a held-out query its nearest supported skill has."""
+    share = np.concatenate([fold.weights[SOFT_TEMPERATURE][fold.test].max(axis=1) for fold in supported]).mean()
+    return MIN_ADVANTAGE_WITHIN_SKILLS if share >= SHARE_OF_ONE_SKILL else MIN_ADVANTAGE_BETWEEN_SKILLS
 
 
 def _find_innermost(skills: Sequence[Skill]) -> tuple[Skill, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skillctl.core.discover.calibrating import SOFT_TEMPERATURES, TEMPERATURES, Calibration, draw_folds
+from skillctl.core.discover.calibrating import SOFT_TEMPERATURE, TEMPERATURES, Calibration, draw_folds
 from skillctl.core.discover.discovery import Draft, Drafts, draft_skills
 from skillctl.core.discover.granularity import Granularity, Trial, choose_granularity
 from skillctl.core.discover.skill_writing import NOTHING_SAID, Words, write_skills
@@ -104,7 +104,7 @@ def discover_skills(
         drafts.evidence,
         outcomes.take(sample),
         partial(weigh_all, embedder=embedder, table=table),
-        temperatures=TEMPERATURES if candidates else SOFT_TEMPERATURES,
+        temperatures=TEMPERATURES if candidates else (SOFT_TEMPERATURE,),
     )
     chosen = {Granularity.NONE: [], Granularity.SUPPORTED: drafts.supported, Granularity.FINE: drafts.fine}
     return Discovery(

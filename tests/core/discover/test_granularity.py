@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -25,14 +27,20 @@ def skills(*names: str) -> tuple[Skill, ...]:
 TWO, FOUR = skills("a", "b"), skills("a1", "a2", "b1", "b2")
 
 
-def weigh(found: tuple[Skill, ...], texts: tuple[str, ...], *, temperatures: tuple[float, ...]) -> dict[float, object]:
-    """Each text has its kind's skill alone, whatever the temperature."""
+def weigh(
+    found: tuple[Skill, ...], texts: tuple[str, ...], *, temperatures: tuple[float, ...], share: float
+) -> dict[float, np.ndarray]:
+    """Each text has a share of its kind's skill, and the rest of the others, whatever the temperature."""
     kinds = np.array([int(text) for text in texts])
     place = {0: np.zeros_like(kinds), 2: 1 + kinds // 2, 4: 1 + kinds}[len(found)]
-    return dict.fromkeys(temperatures, np.eye(len(found) + 1)[place])
+    own = np.eye(len(found) + 1)[place]
+    others = (1 - own) * ([0] + [1] * len(found)) / max(len(found) - 1, 1)
+    return dict.fromkeys(temperatures, share * own + (1 - share) * others)
 
 
-def choose(chances: np.ndarray, evidence: float, *, supported: tuple[Skill, ...] = TWO, seed: int = 0) -> Choice:
+def choose(
+    chances: np.ndarray, evidence: float, *, supported: tuple[Skill, ...] = TWO, seed: int = 0, share: float = 1.0
+) -> Choice:
     rng = np.random.default_rng(seed)
     success = (rng.random(chances.shape) < chances).astype(float)
     ids, texts = tuple(map(str, range(COUNT))), tuple(map(str, KINDS))
@@ -40,7 +48,7 @@ def choose(chances: np.ndarray, evidence: float, *, supported: tuple[Skill, ...]
         ids, texts, ids, ("p", "q", "r", "s"), success, np.ones_like(success), np.full_like(success, np.nan)
     )
     trials = [Trial(train, test, supported, FOUR) for train, test in draw_folds(COUNT, rng)]
-    return choose_granularity(trials, evidence, outcomes, weigh, temperatures=(0.5,))  # type: ignore[arg-type]
+    return choose_granularity(trials, evidence, outcomes, partial(weigh, share=share), temperatures=(0.5,))
 
 
 def test_fine_skills_stay_where_they_foresee_more() -> None:
@@ -57,7 +65,14 @@ def test_nothing_stays_where_nothing_is_foreseen_unless_the_evidence_is_clear() 
     choices = [choose(NOISE, 6.0, seed=seed) for seed in range(12)]
     assert sum(choice.granularity is Granularity.NONE for choice in choices) >= 10
     unforeseen = next(seed for seed, choice in enumerate(choices) if choice.granularity is Granularity.NONE)
-    assert choose(NOISE, CLEAR_EVIDENCE, seed=unforeseen).granularity is Granularity.SUPPORTED
+    assert choose(NOISE, CLEAR_EVIDENCE, seed=unforeseen).granularity is not Granularity.NONE
+
+
+def test_finer_skills_stay_where_queries_lie_between_skills_unless_they_foresee_less() -> None:
+    between = [choose(COARSE, 6.0, seed=seed, share=0.85).granularity for seed in range(6)]
+    within = [choose(COARSE, 6.0, seed=seed, share=0.95).granularity for seed in range(6)]
+    assert within == [Granularity.SUPPORTED] * 6
+    assert between.count(Granularity.FINE) > 0
 
 
 @pytest.mark.parametrize("chances", [FINE, NOISE])
