@@ -38,10 +38,10 @@ MIN_Z = 1.28
 CLEAR_EVIDENCE = 12.0
 # Real queries shade into each other: most lie between skills, where many fine ones tell more than a few. There the fine
 # ones stay unless they foresee held-out queries worse by a standard error. Where queries belong to one supported skill
-# each, those are the structure, and finer ones must foresee more.
-SHARE_OF_ONE_SKILL = 0.9
+# each, those are the structure, and finer ones must clearly foresee more.
+SHARE_OF_ONE_SKILL = 0.85
 MIN_ADVANTAGE_BETWEEN_SKILLS = -1.0
-MIN_ADVANTAGE_WITHIN_SKILLS = 0.5
+MIN_ADVANTAGE_WITHIN_SKILLS = 1.64
 
 
 class Trial(NamedTuple):
