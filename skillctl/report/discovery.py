@@ -65,7 +65,7 @@ class ModeReport:
         if not self.skills:
             return "no skills foresee held-out outcomes"
         if self.granularity is Granularity.FINE:
-            return "fine skills foresee held-out outcomes better than those that outcomes hold apart one by one"
+            return "fine skills foresee held-out outcomes no worse than those that outcomes hold apart one by one"
         if self.z is not None and self.z >= MIN_Z:
             return "skills foresee held-out outcomes better"
         return f"outcomes hold the skills clearly apart (log Bayes factor {self.evidence:.1f}), if they foresee little"

@@ -40,7 +40,7 @@ def report(more: dict[str, Any]) -> ModeReport:
         ({}, f"skills foresee held-out outcomes better {NUMBERS}"),
         (
             {"granularity": Granularity.FINE},
-            f"fine skills foresee held-out outcomes better than those that outcomes hold apart one by one {NUMBERS}",
+            f"fine skills foresee held-out outcomes no worse than those that outcomes hold apart one by one {NUMBERS}",
         ),
         (
             {"z": 0.2},
