@@ -1,8 +1,8 @@
 """Skills found in outcomes: groups of queries on several granularities.
 
 Queries are grouped by what their texts say together with how agents are likely to fare on them (a ridge regression
-from text to outcome), so that groups differ in what matters to routing; groups that the outcomes do not tell apart
-are one.
+from text to outcome), so that groups differ in what matters to routing. Groups that the outcomes do not hold apart are
+one among the supported skills; whether all fine ones stay is for `skillctl.core.discover.granularity` to tell.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Draft(NamedTuple):
 
 
 class Drafts(NamedTuple):
-    """Skills on two granularities, each list with parents before their children; both are empty or none is.
+    """Skills on two granularities, each list with parents before their children.
 
     Attributes:
-        supported: Those that the outcomes hold apart one by one; empty too where that is none.
-        fine: All.
+        supported: Those that the outcomes hold apart one by one, which may be none.
+        fine: All; none where there are too few queries, or the outcomes tell no candidates apart.
         evidence: Log Bayes factor that holds the two least alike of the supported ones apart.
     """
 
