@@ -107,10 +107,10 @@ def choose_granularity(
     if evidence > 0:
         inner, others = (make_folds([_find_innermost(skills) for skills in found]) for found in (fine, supported))
         if find_advantage(inner, others, outcomes.success) > _find_least_advantage(others):
-            calibration = calibrate(make_folds(fine), outcomes.success)
+            calibration = calibrate(make_folds(fine), outcomes.success, averages=True)
             if evidence >= CLEAR_EVIDENCE or calibration.z >= MIN_Z:
                 return Choice(Granularity.FINE, calibration)
-    calibration = calibrate(make_folds(supported), outcomes.success)
+    calibration = calibrate(make_folds(supported), outcomes.success, averages=True)
     stays = evidence >= CLEAR_EVIDENCE or (evidence > 0 and calibration.z >= MIN_Z)
     return Choice(Granularity.SUPPORTED if stays else Granularity.NONE, calibration)
 

@@ -50,10 +50,18 @@ def test_no_difference_asks_for_the_strongest_prior_and_gains_nothing() -> None:
 def test_little_evidence_leaves_the_prior_in_the_middle_of_what_is_tried() -> None:
     success = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     weights = np.tile([1.0, 0.0, 0.0], (4, 1))  # the root alone: every κ foresees the same
-    result = calibrate(folds(success, weights, weights), success)
+    result = calibrate(folds(success, weights, weights), success, averages=True)
     assert result.kappa == KAPPAS[len(KAPPAS) // 2]
     assert result.temperature == 0.1  # of equals the sharpest
     assert (result.gain, result.z) == (0.0, 0.0)
+
+
+def test_much_evidence_leaves_little_to_average() -> None:
+    success, right, wrong = plant(0.4)
+    best, average = (calibrate(folds(success, right, wrong), success, averages=averages) for averages in (False, True))
+    assert best.temperature == average.temperature
+    assert average.kappa <= 8
+    assert average.gain == pytest.approx(best.gain, abs=0.003)
 
 
 def test_the_advantage_has_the_sign_of_the_better_skills() -> None:
