@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType
 
@@ -164,6 +164,20 @@ class Skill:
     playbook: PlaybookId | None = None
     origin: Origin | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def find_ancestors(skills: Sequence[Skill]) -> dict[SkillId, tuple[SkillId, ...]]:
+    """Return the coarser skills above each skill of one mode, its parent first."""
+    parents = {skill.id: skill.parent for skill in skills}
+    found: dict[SkillId, tuple[SkillId, ...]] = {}
+    for skill in skills:
+        path: list[SkillId] = []
+        above = skill.parent
+        while above is not None:
+            path.append(above)
+            above = parents[above]
+        found[skill.id] = tuple(path)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from skillctl.core.orchestrate.features import TextFeatures, WordEmbedder, WordT
 from skillctl.core.orchestrate.indicators import find_patterns, find_phrases
 from skillctl.core.orchestrate.lexicon import Lexicon, build_lexicon
 from skillctl.core.orchestrate.space import POINT_STEPS, Space, fit_space, project, to_unit
+from skillctl.model.handbook import find_ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,14 +100,8 @@ def find_levels(skills: Sequence[Skill]) -> list[list[int]]:
 
 def find_depths(skills: Sequence[Skill]) -> list[int]:
     """Return how many steps each skill is below the mode."""
-    parents = {skill.id: skill.parent for skill in skills}
-    depths = []
-    for skill in skills:
-        depth, above = 1, skill.parent
-        while above is not None:
-            depth, above = depth + 1, parents[above]
-        depths.append(depth)
-    return depths
+    ancestors = find_ancestors(skills)
+    return [1 + len(ancestors[skill.id]) for skill in skills]
 
 
 def _describe(skill: Skill) -> str:
@@ -125,14 +120,12 @@ def _share_examples(skills: Sequence[Skill]) -> tuple[NDArray[np.int64], NDArray
     """
     places = {skill.id: place for place, skill in enumerate(skills)}
     ends = np.cumsum([0, *(len(skill.examples) for skill in skills)])
+    ancestors = find_ancestors(skills)
     owners, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for place, skill in enumerate(skills):
         own = np.arange(ends[place], ends[place + 1])
-        holders = [place]
-        above = skill.parent
-        while above is not None:
-            holders += [] if skills[places[above]].examples else [places[above]]
-            above = skills[places[above]].parent
+        above = (places[ancestor] for ancestor in ancestors[skill.id])
+        holders = [place, *(coarser for coarser in above if not skills[coarser].examples)]
         owners.append(np.repeat(holders, len(own)))
         rows.append(np.tile(own, len(holders)))
     return np.concatenate(owners), np.concatenate(rows)

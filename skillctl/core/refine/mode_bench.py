@@ -94,14 +94,7 @@ class Standing(NamedTuple):
 
     def find_rows(self, homes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Return the queries of each skill: those with a home in it or in a finer one below it."""
-        place = {skill.id: number for number, skill in enumerate(self.skills)}
-        rows: list[list[int]] = [[] for _ in self.skills]
-        for row, number in enumerate(homes.tolist()):
-            above = self.skills[number - 1].id if number else None
-            while above is not None:
-                rows[place[above]].append(row)
-                above = self.skills[place[above]].parent
-        return [np.array(one, np.int64) for one in rows]
+        return [np.flatnonzero(np.isin(homes, self.list_subtree(skill.id))) for skill in self.skills]
 
 
 @dataclass(frozen=True, slots=True)
