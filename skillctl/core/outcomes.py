@@ -100,6 +100,16 @@ class _Table:
         return Outcomes(ids, tuple(self._texts), tuple(self._tasks), tuple(order), success, trials, cost)
 
 
+def agent_means(success: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each agent's posterior mean success (S + 1) / (N + 2), shape (agents,).
+
+    Args:
+        success: Shape (n, agents), mean verdicts, NaN where there is none.
+    """
+    known = ~np.isnan(success)
+    return np.asarray((np.nansum(success, axis=0) + 1) / (known.sum(axis=0) + 2), dtype=np.float64)
+
+
 def remove_means(values: NDArray[np.float64], known: NDArray[np.bool_], axes: Sequence[int]) -> NDArray[np.float64]:
     """Return known values less their mean along each axis in turn, 0 where a value is unknown.
 

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skillctl.core.evaluate.baselines import agent_means
 from skillctl.core.evaluate.policy_learning import PolicyTraining, predict_policy, train_policy
-from skillctl.core.outcomes import Outcomes, tabulate_outcomes
+from skillctl.core.outcomes import Outcomes, agent_means, tabulate_outcomes
 from skillctl.core.profile.beliefs import mean
-from skillctl.core.profile.skill_tree import build_tree, fit_kappa, pool_credit, tree_posteriors
+from skillctl.core.profile.skill_tree import build_tree, credit_outcomes, fit_kappa, tree_posteriors
 from skillctl.model.handbook import Handbook, Mode, ModeId, Skill, SkillId
 from skillctl.store.orchestrators import open_orchestrator
 from skillctl.store.traces import read_traces
@@ -53,7 +52,7 @@ def weigh(outcomes: Outcomes, train: NDArray[np.int64]) -> tuple[NDArray[np.floa
 def learn_handbook(weights: NDArray[np.float64], success: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return posterior means, shape (skills, agents)."""
     tree = build_tree([-1] + [0] * (weights.shape[1] - 1))
-    wins, losses = pool_credit(tree, success.T @ weights), pool_credit(tree, (1.0 - success.T) @ weights)
+    wins, losses = credit_outcomes(tree, success, weights)
     return mean(*tree_posteriors(tree, wins, losses, fit_kappa(tree, wins, losses))).T
 
 

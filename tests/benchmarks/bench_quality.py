@@ -21,7 +21,6 @@ import numpy as np
 from skillctl.core.discover.skill_discovery import Candidate, discover_skills
 from skillctl.core.discover.weighing import number_tree, spread_out
 from skillctl.core.evaluate.baselines import (
-    agent_means,
     predict_cluster_mean,
     predict_neighbours,
     predict_raw_rate,
@@ -32,8 +31,8 @@ from skillctl.core.orchestrate.embedded import EmbeddedOrchestrator
 from skillctl.core.orchestrate.features import WordTable
 from skillctl.core.orchestrate.skill_index import build_skill_index
 from skillctl.core.orchestrate.space import fit_space, project
-from skillctl.core.outcomes import Outcomes, tabulate_outcomes
-from skillctl.core.profile.skill_tree import build_tree, pool_credit, tree_posteriors
+from skillctl.core.outcomes import Outcomes, agent_means, tabulate_outcomes
+from skillctl.core.profile.skill_tree import build_tree, credit_outcomes, tree_posteriors
 from skillctl.model.handbook import OrchestratorSettings
 from skillctl.store.traces import read_traces
 from skillctl.store.word_vectors import WordVectors
@@ -115,12 +114,8 @@ def predict_handbook(part: Split, *, labels: bool) -> Floats:
     settings = OrchestratorSettings(temperature=found.calibration.temperature)
     orchestrator = EmbeddedOrchestrator(build_skill_index(found.skills, VECTORS), lambda: VECTORS, settings)
     weights = spread_out(orchestrator.weigh(train.texts), len(found.skills))
-    known = ~np.isnan(train.success)
-    won = np.where(known, train.success, 0.0)
     tree = build_tree(number_tree(found.skills))
-    alpha, beta = tree_posteriors(
-        tree, pool_credit(tree, won.T @ weights), pool_credit(tree, (known - won).T @ weights), found.calibration.kappa
-    )
+    alpha, beta = tree_posteriors(tree, *credit_outcomes(tree, train.success, weights), found.calibration.kappa)
     return spread_out(orchestrator.weigh(part.test.texts), len(found.skills)) @ (alpha / (alpha + beta)).T
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from skillctl.core.discover.contenders import find_rivals
 from skillctl.core.outcomes import remove_means
 from skillctl.core.profile.beliefs import mean
-from skillctl.core.profile.skill_tree import SkillTree, pool_credit, tree_posteriors
+from skillctl.core.profile.skill_tree import SkillTree, credit_outcomes, tree_posteriors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -149,8 +149,9 @@ def _foresee(
     for fold, agents in zip(folds, matters, strict=True):
         compare = _make_comparison(fold, success, agents)
         for temperature, weights in fold.weights.items():
+            wins, losses = _count(fold, success, weights)
             for kappa in KAPPAS:
-                means = _posterior_means(fold.tree, weights, fold, success, kappa)
+                means = mean(*tree_posteriors(fold.tree, wins, losses, kappa)).T
                 found.setdefault((temperature, kappa), []).append(compare(weights[fold.test] @ means, means[0]))
     return {
         numbers: _Foresight(
@@ -160,19 +161,9 @@ def _foresee(
     }
 
 
-def _posterior_means(tree: SkillTree, weights: Floats, fold: Fold, success: Floats, kappa: float) -> Floats:
-    """Return the posterior means from the training rows, shape (skills + 1, agents), the mode's own first."""
-    wins, losses = _count(tree, weights, fold, success)
-    posterior = tree_posteriors(tree, wins, losses, kappa)
-    return mean(posterior.alpha, posterior.beta).T
-
-
-def _count(tree: SkillTree, weights: Floats, fold: Fold, success: Floats) -> tuple[Floats, Floats]:
-    seen = success[fold.train]
-    known = ~np.isnan(seen)
-    won = np.where(known, seen, 0.0)
-    credit = weights[fold.train]
-    return pool_credit(tree, won.T @ credit), pool_credit(tree, (known - won).T @ credit)
+def _count(fold: Fold, success: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the successes and failures in the training rows, each of shape (agents, skills + 1)."""
+    return credit_outcomes(fold.tree, success[fold.train], weights[fold.train])
 
 
 def _make_comparison(fold: Fold, success: Floats, matters: NDArray[np.bool_]) -> Callable[[Floats, Floats], _Foresight]:
@@ -190,7 +181,7 @@ def _make_comparison(fold: Fold, success: Floats, matters: NDArray[np.bool_]) ->
 
 def _find_rivals(fold: Fold, success: Floats) -> NDArray[np.bool_]:
     """Return the agents that matter to routing in a fold, shape (agents,)."""
-    wins, losses = _count(fold.tree, fold.weights[min(fold.weights)], fold, success)  # under the sharpest weights
+    wins, losses = _count(fold, success, fold.weights[min(fold.weights)])  # under the sharpest weights
     matters = find_rivals(success[fold.train], wins, losses)
     # One agent alone leaves nothing to compare.
     return matters if np.count_nonzero(matters) > 1 else np.ones_like(matters)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skillctl.core.outcomes import agent_means
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -24,7 +26,7 @@ def find_contenders(success: Floats) -> NDArray[np.bool_]:
     Args:
         success: Shape (n, agents), mean verdicts, NaN where there is none.
     """
-    rates = _find_rates(success)
+    rates = agent_means(success)
     return np.asarray(rates >= rates.max() - _NEAR, dtype=np.bool_)
 
 
@@ -36,7 +38,7 @@ def find_rivals(success: Floats, wins: Floats, losses: Floats) -> NDArray[np.boo
         wins: Successes in each skill, shape (agents, skills).
         losses: Failures in each skill, shape (agents, skills).
     """
-    return find_contenders(success) | find_specialists(wins, losses, _find_rates(success))
+    return find_contenders(success) | find_specialists(wins, losses, agent_means(success))
 
 
 def find_specialists(wins: Floats, losses: Floats, rates: Floats) -> NDArray[np.bool_]:
@@ -52,9 +54,3 @@ def find_specialists(wins: Floats, losses: Floats, rates: Floats) -> NDArray[np.
     means = np.where(evidence >= _LEAST_EVIDENCE, means, -np.inf)
     near = (means >= means.max(axis=0) - _NEAR_IN_A_SKILL) & np.isfinite(means)
     return np.asarray(near.any(axis=1), dtype=np.bool_)
-
-
-def _find_rates(success: Floats) -> Floats:
-    """Return each agent's posterior mean success in the mode, shape (agents,)."""
-    known = ~np.isnan(success)
-    return np.asarray((np.nansum(success, axis=0) + 1) / (known.sum(axis=0) + 2), dtype=np.float64)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from skillctl.core.discover.weighing import number_tree, spread_out
-from skillctl.core.profile.skill_tree import build_tree, pool_credit, tree_posteriors
+from skillctl.core.profile.skill_tree import build_tree, credit_outcomes, tree_posteriors
 from skillctl.core.profile.wording import Wording, replace_made, word_profiles
-from skillctl.model.handbook import Agent, AgentId, Handbook, Insight, Mode, ModeId, Profile
+from skillctl.model.handbook import Agent, AgentId, Handbook, Insight, Mode, ModeId, Profile, find_ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +27,9 @@ def keep_written(handbook: Handbook, mode: ModeId) -> tuple[Skill, ...]:
     skills = handbook.skills.get(mode, ())
     made = {skill.id for skill in skills if skill.origin is not None and skill.origin.how == DISCOVERED}
     # A skill that people put below a discovered one keeps it, and all that are above.
-    parents = {skill.id: skill.parent for skill in skills}
-    for skill in skills:
-        if skill.id not in made:
-            above = skill.parent
-            while above is not None:
-                made.discard(above)
-                above = parents[above]
+    for skill, above in find_ancestors(skills).items():
+        if skill not in made:
+            made.difference_update(above)
     return tuple(skill for skill in skills if skill.id not in made)
 
 
@@ -81,11 +75,8 @@ def word_agents(handbook: Handbook, mode: ModeId, outcomes: Outcomes, weights: S
         weights: Of its skills for each query.
     """
     skills = handbook.skills[mode]
-    known = ~np.isnan(outcomes.success)
-    won = np.where(known, outcomes.success, 0.0)
-    table = spread_out(weights, len(skills))
     tree = build_tree(number_tree(skills))
-    wins, losses = pool_credit(tree, won.T @ table), pool_credit(tree, (known - won).T @ table)
+    wins, losses = credit_outcomes(tree, outcomes.success, spread_out(weights, len(skills)))
     strength = handbook.settings.prior_strength or DEFAULT_STRENGTH
     alpha, beta = tree_posteriors(tree, wins, losses, strength)
     names = [skill.id for skill in skills]

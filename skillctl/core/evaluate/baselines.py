@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skillctl.core.outcomes import agent_means
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-def agent_means(success: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return each agent's posterior mean (S + 1) / (N + 2), shape (agents,)."""
-    known = ~np.isnan(success)
-    return np.asarray((np.nansum(success, axis=0) + 1) / (known.sum(axis=0) + 2), dtype=np.float64)
 
 
 def predict_best_single(success: NDArray[np.float64], queries: int) -> NDArray[np.float64]:

@@ -48,6 +48,19 @@ def build_tree(parents: Sequence[int]) -> SkillTree:
     return SkillTree(tuple(parents), tuple(levels))
 
 
+def credit_outcomes(tree: SkillTree, success: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the successes and failures of agents in each skill and all below it, each of shape (agents, n).
+
+    Args:
+        tree: The tree of n skills.
+        success: Shape (q, agents), mean verdicts, NaN where there is none.
+        weights: Of the queries on the skills, shape (q, n).
+    """
+    known = ~np.isnan(success)
+    won = np.where(known, success, 0.0)
+    return pool_credit(tree, won.T @ weights), pool_credit(tree, (known - won).T @ weights)
+
+
 def pool_credit(tree: SkillTree, direct: Floats) -> Floats:
     """Return the evidence of whole subtrees: each skill's own credit and that of all skills below it.
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from skillctl.core.evaluate.baselines import (
-    agent_means,
     predict_best_single,
     predict_cluster_mean,
     predict_neighbours,
@@ -14,6 +13,7 @@ from skillctl.core.evaluate.baselines import (
     predict_raw_rate,
     predict_ridge,
 )
+from skillctl.core.outcomes import agent_means
 
 
 @pytest.fixture
