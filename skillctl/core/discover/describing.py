@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LARGE = 0.8
 _MAJORITY = 0.5
 _TERMS_IN_A_SENTENCE = 4
+_TELLING_TERMS = 2  # "questions about many" gives no reader an idea of them
 _QUOTED_CHARACTERS = 70
 _QUESTION_WORDS = frozenset({"how", "what", "when", "where", "which", "who", "whose", "why"})
 
@@ -65,13 +66,14 @@ def describe_group(
         members: Indices of the group.
         terms: Telling terms of the group, best first.
         subject: Put first, such as a label that people gave the group.
-        example: The most central text, quoted where there is nothing else to say.
+        example: The most central text, quoted where the terms say little.
     """
     features = join_words([word.after for word in _surface_words(surface, members) if word.after])
-    about = join_words([term.term for term in terms if term.term not in _QUESTION_WORDS][:_TERMS_IN_A_SENTENCE])
+    topics = [term.term for term in terms if term.term not in _QUESTION_WORDS][:_TERMS_IN_A_SENTENCE]
+    about = join_words(topics)
     sentence = name_kind(surface, members)
     sentence += (f" with {features}" if features else "") + (f" about {about}" if about else "")
-    if example.strip() and not (features or about):
+    if example.strip() and len(topics) < _TELLING_TERMS:
         sentence += f" such as “{shorten(example, _QUOTED_CHARACTERS, placeholder=' …')}”"
     return f"{subject}: {sentence}." if subject else f"{sentence[0].upper()}{sentence[1:]}."
 

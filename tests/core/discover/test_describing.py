@@ -32,12 +32,15 @@ def test_a_label_comes_first_and_a_group_like_the_rest_is_just_tasks() -> None:
     assert describe_group(surface, MEMBERS, [], subject="gsm8k") == "gsm8k: tasks."
 
 
-def test_where_there_is_nothing_else_to_say_the_most_central_text_is_quoted() -> None:
+def test_where_the_terms_say_little_the_most_central_text_is_quoted() -> None:
     surface = _surface(options=[1, 0, 1, 0])
     long = "How many books\n are there, " + "and there, " * 20
     said = describe_group(surface, MEMBERS, [], example=long)
     assert said == "Tasks such as “How many books are there, and there, and there, and there, and …”."
-    assert describe_group(surface, MEMBERS, [TellingTerm("loop", 4, 1)], example=long) == "Tasks about loop."
+    loop, others = TellingTerm("loop", 4, 1), TellingTerm("list", 3, 1)
+    said = describe_group(surface, MEMBERS, [loop], example="How do I end a loop?")
+    assert said == "Tasks about loop such as “How do I end a loop?”."
+    assert describe_group(surface, MEMBERS, [loop, others], example=long) == "Tasks about loop and list."
 
 
 def test_a_few_single_letters_are_no_options() -> None:
