@@ -93,7 +93,10 @@ def test_planted_twins_are_merged_and_their_counts_add_up(tmp_path: Path, run: R
     (kept,) = after.skills["answer"]
     assert [kept.id] == proposal["made"]
     assert kept.origin
-    assert (kept.origin.how, kept.origin.source_skills) == ("merged", ("answer.rhymes", "answer.sums"))
+    assert (kept.origin.how, kept.origin.source_skills) == (
+        "merged from hand-written",
+        ("answer.rhymes", "answer.sums"),
+    )
     pooled = after.agents["adder"].profiles["answer"].competence[kept.id]
     assert pooled.successes == pytest.approx(old["answer.sums"].successes + old["answer.rhymes"].successes, abs=3)
     assert find_problems(book) == []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillctl.core.discover.weighing import number_tree, spread_out
+from skillctl.core.profile.pair_layout import ADDED, MERGED, SPLIT
 from skillctl.core.profile.skill_tree import build_tree, credit_outcomes, tree_posteriors
 from skillctl.core.profile.wording import Wording, replace_made, word_profiles
 from skillctl.model.handbook import Agent, AgentId, Handbook, Insight, Mode, ModeId, Profile, find_ancestors
@@ -20,17 +21,31 @@ if TYPE_CHECKING:
 
 DISCOVERED = "discovered"
 DEFAULT_STRENGTH = 6.0
+_REFINED = frozenset({SPLIT, ADDED, MERGED})
+_FOUND = _REFINED | {DISCOVERED}
+
+
+def is_written(skill: Skill) -> bool:
+    """Tell whether people had a hand in a skill: it was neither discovered, nor made by refinement of what was."""
+    return skill.origin is None or skill.origin.how not in _FOUND
 
 
 def keep_written(handbook: Handbook, mode: ModeId) -> tuple[Skill, ...]:
-    """Return the mode's skills without those that an earlier discovery made."""
+    """Return the mode's skills without those that an earlier discovery made, or refinement of these.
+
+    What refinement made of a skill that people wrote stays with it.
+    """
     skills = handbook.skills.get(mode, ())
-    made = {skill.id for skill in skills if skill.origin is not None and skill.origin.how == DISCOVERED}
-    # A skill that people put below a discovered one keeps it, and all that are above.
-    for skill, above in find_ancestors(skills).items():
-        if skill not in made:
-            made.difference_update(above)
-    return tuple(skill for skill in skills if skill.id not in made)
+    ancestors = find_ancestors(skills)
+    written = {skill.id for skill in skills if is_written(skill)}
+    kept = set(written)
+    for skill in skills:
+        is_part = skill.origin is not None and skill.origin.how in _REFINED
+        if is_part and not written.isdisjoint(ancestors[skill.id]):
+            kept.add(skill.id)
+    # What is above a skill that stays does, too.
+    kept.update(above for skill in tuple(kept) for above in ancestors[skill])
+    return tuple(skill for skill in skills if skill.id in kept)
 
 
 def replace_skills(handbook: Handbook, found: Mapping[ModeId, Discovery]) -> Handbook:

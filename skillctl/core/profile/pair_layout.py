@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from skillctl.model.handbook import AgentId, Handbook, ModeId, Skill
 
 MERGED = "merged"  # how a skill came about that stands for those in its origin
+MERGED_WRITTEN = "merged from hand-written"  # and some of these were not found in traces
+MERGERS = frozenset({MERGED, MERGED_WRITTEN})
 SPLIT = "split"  # how the parts of a skill came about
 ADDED = "failure-driven"
 MADE = frozenset({SPLIT, ADDED})
@@ -115,7 +117,7 @@ def _find_merged(skills: tuple[Skill, ...]) -> dict[str, int]:
     return {
         source: number
         for number, skill in enumerate(skills, 1)
-        if skill.origin is not None and skill.origin.how == MERGED
+        if skill.origin is not None and skill.origin.how in MERGERS
         for source in skill.origin.source_skills
         if source not in known
     }

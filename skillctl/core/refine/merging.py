@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skillctl.core.discover.clustering import choose_examples
+from skillctl.core.discover.discovered import is_written
 from skillctl.core.discover.skill_writing import MOST_QUERIES
 from skillctl.core.profile.heterogeneity import find_evidence, find_likeness
-from skillctl.core.profile.pair_layout import MERGED
+from skillctl.core.profile.pair_layout import MERGED, MERGED_WRITTEN, MERGERS
 from skillctl.core.profile.skill_tree import DEFAULT_KAPPA
 from skillctl.core.refine.part_writing import EXAMPLES, describe_part, sort_skills
 from skillctl.core.refine.refinement import Proposal
@@ -95,7 +96,7 @@ def _write_merge(
         indicators=tuple(dict.fromkeys((*first.indicators, *second.indicators))),
         examples=_choose_texts(bench, both, first, second),
         origin=Origin(
-            MERGED,
+            MERGED_WRITTEN if is_written(first) or is_written(second) else MERGED,
             tuple(sorted({first.id, second.id, *_find_sources(first), *_find_sources(second)})),
             tuple(dict.fromkeys(str(bench.training.query_ids[row]) for row in both[:MOST_QUERIES])),
         ),
@@ -121,7 +122,7 @@ def _write_merge(
 
 def _find_sources(skill: Skill) -> tuple[SkillId, ...]:
     """Return what was merged into a skill before: its traces may still name them."""
-    return skill.origin.source_skills if skill.origin is not None and skill.origin.how == MERGED else ()
+    return skill.origin.source_skills if skill.origin is not None and skill.origin.how in MERGERS else ()
 
 
 def join_descriptions(skills: Sequence[Skill], queries: Sequence[int]) -> str:
