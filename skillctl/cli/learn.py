@@ -15,6 +15,7 @@ from skillctl.cli.commits import begin_commit, commit_options
 from skillctl.cli.llm_options import SHARED_BUDGET, llm_options
 from skillctl.cli.named_orchestrators import EMBEDDED, is_language_model
 from skillctl.cli.options import dry_run_option, handbook_argument
+from skillctl.cli.profile import IS_STEP, say_left_out
 from skillctl.core.profile.pricing import Budget
 from skillctl.errors import EXIT_NO, EXIT_OK, InvalidHandbookError, SkillctlError, UsageError
 from skillctl.store.trace_split import TraceParts, split_traces
@@ -230,13 +231,19 @@ def _repeat(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _run_steps(ctx: click.Context, root: Path, steps: list[_Step], *, shared: tuple[str, ...] = ()) -> int:
     """Run the steps in order until one breaks, and return the exit code."""
+    from skillctl.store.handbook_dir import load_handbook
+
+    ctx.meta[IS_STEP] = True
+    before = load_handbook(root)
     worst = EXIT_OK
     for step in steps:
         _say(ctx, f"== {step.command}")
         code = _run(ctx, step.command, (str(root), *step.arguments, *shared))
         worst = max(worst, code)
         if code > EXIT_NO:
-            break
+            return code
+    if ctx.obj["verbosity"] >= 1:
+        say_left_out(before, load_handbook(root))
     return worst
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from skillctl.model.handbook import Handbook
     from skillctl.report.profile_report import Counts
 
+IS_STEP = "skillctl.is_step"  # what is counted in between is not what is counted in the end
 _NO_HALF_LIFE = "none"
 
 
@@ -120,7 +121,18 @@ def profile_command(
             save_handbook(after, handbook)
         commit_learning(learning, Lesson("profile", _say_subject(original, after), original, after))
     _report(after, counts, output, changed=changed, is_quiet=is_quiet)
+    if not is_quiet and not ctx.meta.get(IS_STEP):
+        say_left_out(original, after)
     ctx.exit(EXIT_NO if counts.bad_lines or counts.unknown else EXIT_OK)
+
+
+def say_left_out(before: Handbook, after: Handbook) -> None:
+    """Say on stderr whose evidence is gone, as the logs were counted without it."""
+    from skillctl.report.profile_report import render_left_out
+    from skillctl.store.ledger import find_left_out
+
+    for sentence in render_left_out(find_left_out(before.evidence, after.evidence)):
+        click.echo(sentence, err=True)
 
 
 def _say_subject(before: Handbook, after: Handbook) -> str:

@@ -9,9 +9,9 @@ from skillctl.core.profile.beliefs import interval, mean
 from skillctl.report.cells import show_count, show_id, show_table, show_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from skillctl.model.handbook import Handbook, ModeId, Profile
+    from skillctl.model.handbook import EvidenceSource, Handbook, ModeId, Profile
 
 _HEADERS = ("mode", "agent", "runs", "success", "90 %", "cost", "skills")
 
@@ -75,6 +75,15 @@ def render_counts(counts: Counts) -> list[str]:
         for skill, number in counts.dropped_skills.items()
     ]
     return said
+
+
+def render_left_out(logs: Iterable[EvidenceSource]) -> list[str]:
+    """Return a sentence for each log whose evidence is gone."""
+    return [
+        f"{show_id(log.name)} was counted before and is not among these logs: its {log.traces:,} traces are no evidence"
+        " any more (to keep them, give that log too)"
+        for log in logs
+    ]
 
 
 def _list_profiles(handbook: Handbook) -> list[tuple[ModeId, str, Profile]]:

@@ -63,6 +63,13 @@ def are_counted(paths: Sequence[str], ledger: Sequence[EvidenceSource]) -> bool:
     return {digest_logs([path]) for path in paths} == {entry.digest for entry in ledger}
 
 
+def find_left_out(before: Iterable[EvidenceSource], after: Sequence[EvidenceSource]) -> list[EvidenceSource]:
+    """Return the logs that were counted before and are not any more; one that has grown or was replaced still is."""
+    digests = {entry.digest for entry in after}
+    names = {_bare_name(entry.name) for entry in after}
+    return [entry for entry in before if entry.digest not in digests and _bare_name(entry.name) not in names]
+
+
 def digest_logs(paths: Sequence[str]) -> str:
     """Return the digest of the decompressed bytes of all logs together."""
     meter = SourceMeter()
@@ -101,12 +108,17 @@ def _ignore_fault(_: str) -> None:
 
 
 def _refuse_rewritten(path: str, unclaimed: Iterable[EvidenceSource]) -> None:
-    name = source_name(path).removesuffix(".gz")
+    name = _bare_name(source_name(path))
     for entry in unclaimed:
-        if entry.name.removesuffix(".gz") == name:
+        if _bare_name(entry.name) == name:
             message = f"a log of this name was counted, but its first {entry.bytes} bytes are not the same any more"
             hint = "recount all logs without --update; or, if this is another log, give it another name"
             raise InputError(message, where=path, hint=hint)
+
+
+def _bare_name(name: str) -> str:
+    """Return the name of a log whether or not it is compressed."""
+    return name.removesuffix(".gz")
 
 
 def update_ledger(

@@ -69,13 +69,16 @@ def test_learning_again_from_the_same_traces_changes_nothing_and_commits_nothing
     assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]  # the results are shown all the same
 
 
-def test_what_was_refined_is_not_discovered_again(git_repo: Path, tmp_path: Path, run: Run) -> None:
+def _write_twins(path: Path, seed: int) -> Path:
+    """Write traces of two labels that no agent tells apart and a third one."""
     rates = {"a": (0.9, 0.9, 0.1), "b": (0.2, 0.2, 0.9), "c": (0.6, 0.6, 0.4), "d": (0.4, 0.4, 0.7)}
-    lines = make_mixture(("sums", "rhymes", "code"), rates, 600, 1)
     kinds = ("sums", "rhymes", "code")
-    traces = write_lines(
-        tmp_path / "t.jsonl", [line | {"task": kinds[int(line["query_id"][1:]) % 3]} for line in lines]
-    )
+    lines = make_mixture(kinds, rates, 600, seed)
+    return write_lines(path, [line | {"task": kinds[int(line["query_id"][1:]) % 3]} for line in lines])
+
+
+def test_what_was_refined_is_not_discovered_again(git_repo: Path, tmp_path: Path, run: Run) -> None:
+    traces = _write_twins(tmp_path / "t.jsonl", 1)
     root = git_repo / "h"
     assert run("init", root, "--agents-from", traces).exit_code == 0
     assert run("learn", root, "--traces", traces, "--commit").exit_code == 0
@@ -85,6 +88,29 @@ def test_what_was_refined_is_not_discovered_again(git_repo: Path, tmp_path: Path
     assert again.exit_code == 0
     assert "discover is left out" in again.stderr
     assert _git(root, "log", "--format=%s") == before
+
+
+def _list_roots(root: Path) -> list[str]:
+    skills = load_handbook(root).skills["answer"]  # type: ignore[index]
+    return [skill.id for skill in skills if skill.parent is None]
+
+
+def test_another_log_replaces_what_was_refined_and_the_log_that_is_left_out_is_named(
+    git_repo: Path, tmp_path: Path, run: Run
+) -> None:
+    june, july = _write_twins(tmp_path / "june.jsonl", 1), _write_twins(tmp_path / "july.jsonl", 2)
+    root = git_repo / "h"
+    assert run("init", root, "--agents-from", june).exit_code == 0
+    assert "counted before" not in run("learn", root, "--traces", june, "--commit").stderr
+    assert _list_roots(root) == ["answer.code", "answer.rhymes"]  # sums and rhymes are one
+    result = run("learn", root, "--traces", july, "--commit")
+    assert result.exit_code == 0
+    assert result.stderr.count("counted before") == 1
+    assert "june.jsonl was counted before" in result.stderr
+    assert len(_list_roots(root)) == 2
+    assert "counted before" not in run("-q", "learn", root, "--traces", june).stderr
+    assert run("discover", root, "--traces", july).exit_code == 0
+    assert _list_roots(root) == ["answer.code", "answer.rhymes", "answer.sums"]
 
 
 def test_a_log_that_grew_is_learned_from_and_no_count_is_negative(handbook: Path, traces: Path, run: Run) -> None:

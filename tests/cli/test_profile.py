@@ -328,7 +328,8 @@ def test_hand_written_words_and_comments_stay(handbook: Path, tmp_path: Path, ru
 
 def test_a_full_recount_takes_away_what_is_not_in_the_logs(handbook: Path, tmp_path: Path, run: Run) -> None:
     run("profile", handbook, "--traces", _write(tmp_path / "t.jsonl", [_trace(1), _trace(1, "b")]))
-    run("profile", handbook, "--traces", _write(tmp_path / "u.jsonl", [_trace(1, "b")]))
+    result = run("profile", handbook, "--traces", _write(tmp_path / "u.jsonl", [_trace(1, "b")]))
+    assert "t.jsonl was counted before and is not among these logs: its 2 traces are no evidence" in result.stderr
     assert load_handbook(handbook).agents["a"].profiles == {}
     assert [source.name for source in load_handbook(handbook).evidence] == ["u.jsonl"]
 
